@@ -1,15 +1,11 @@
 # Highway (SIMD with dispatch at run time): the system's package where it is new enough, else the pinned source archive.
-# Result: targets `hwy` and, for tests, the source of Highway's test helpers in PRENORM_HWY_TEST_SOURCES.
+# Result: target `hwy`.
 set(PRENORM_HWY_MIN_VERSION 1.2.0)
 set(PRENORM_SYSTEM_HWY AUTO CACHE STRING "Use the system's Highway: AUTO (if >= ${PRENORM_HWY_MIN_VERSION}), ON or OFF")
 set_property(CACHE PRENORM_SYSTEM_HWY PROPERTY STRINGS AUTO ON OFF)
 
-# Without this definition Cascade Lake and Ice Lake would run the AVX3 target, which has no VNNI. It selects targets in
-# the headers, so it goes to those who compile kernels and not into the library.
-set(prenorm_hwy_definitions HWY_WANT_AVX3_DL)
-
 if(TARGET hwy)
-  set(prenorm_hwy_origin "the enclosing project")  # that adds both by add_subdirectory
+  set(prenorm_hwy_origin "the enclosing project's")
 elseif(NOT PRENORM_SYSTEM_HWY STREQUAL "OFF")
   find_package(hwy ${PRENORM_HWY_MIN_VERSION} CONFIG QUIET)
   if(hwy_FOUND)
@@ -24,7 +20,9 @@ endif()
 
 if(NOT TARGET hwy)
   # The script finds the archive in the cache or fetches it, checks it and prints its path.
-  execute_process(COMMAND bash "${CMAKE_CURRENT_LIST_DIR}/fetch_highway.sh"
+  execute_process(
+    COMMAND "${CMAKE_COMMAND}" -E env "PRENORM_DEPS_DIR=${PRENORM_DEPS_DIR}"
+      bash "${CMAKE_CURRENT_LIST_DIR}/fetch_highway.sh"
     OUTPUT_VARIABLE prenorm_hwy_archive OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE prenorm_hwy_failed)
   if(prenorm_hwy_failed)
     message(FATAL_ERROR "Highway ${PRENORM_HWY_MIN_VERSION} is missing: see the lines above.")
@@ -40,7 +38,10 @@ if(NOT TARGET hwy)
   add_subdirectory("${prenorm_hwy_source}" "${PROJECT_BINARY_DIR}/deps/highway-build" EXCLUDE_FROM_ALL)
   # Installed beside our library under a name of its own, so that it never takes the place of a system's libhwy.
   set_target_properties(hwy PROPERTIES OUTPUT_NAME prenorm_hwy)
-  set(PRENORM_HWY_TEST_SOURCES "${prenorm_hwy_source}/hwy/tests/test_util.cc")
-  set(prenorm_hwy_bundled TRUE)
+  set(PRENORM_HWY_BUNDLED TRUE)
   set(prenorm_hwy_origin "pinned archive 1.2.0")
 endif()
+
+# Without this definition Cascade Lake and Ice Lake would run the AVX3 target, which has no VNNI. It selects targets in
+# the headers only.
+target_compile_definitions(hwy INTERFACE HWY_WANT_AVX3_DL)
