@@ -1,0 +1,13 @@
+// Names the kind of a file that is not the model it was taken for.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace prenorm {
+
+/// "an HTML page", "a Git LFS pointer ...", or "no GGUF file" when nothing is recognized.
+std::string DescribeForeignFile(std::span<const uint8_t> bytes);
+
+}  // namespace prenorm

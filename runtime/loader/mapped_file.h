@@ -1,0 +1,47 @@
+// The bytes of one file: mapped, or read into memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "prenorm/status.h"
+
+namespace prenorm {
+
+/// How a model file comes into memory.
+enum class FileAccess {
+  kMap,         ///< Read-only mapping, shared with other processes. Truncating the file while it is in use kills the
+                ///< process with SIGBUS: whoever cannot rule that out takes kRead.
+  kMapPrivate,  ///< Copy-on-write mapping: pages may be changed in memory, the file never is. Truncation as above.
+  kRead,        ///< A copy in memory, unaffected by what happens to the file afterwards; may be changed.
+};
+
+/// Owns the memory of one file, or refers to memory of the caller. Movable; the bytes stay where they are.
+class MappedFile {
+ public:
+  MappedFile() = default;
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+
+  /// Refuses folders, devices and pipes by name; an empty regular file is fine and has no bytes.
+  static Result<MappedFile> Open(const std::string& path, FileAccess access);
+
+  /// Refers to `bytes`, which must outlive this object and every move of it.
+  static MappedFile Borrow(std::span<const uint8_t> bytes);
+
+  std::span<const uint8_t> bytes() const { return {data_, size_}; }
+
+  /// The same bytes where they may be changed, else null.
+  uint8_t* writable() const { return writable_ ? data_ : nullptr; }
+
+ private:
+  uint8_t* data_ = nullptr;
+  size_t size_ = 0;
+  bool owned_ = false;
+  bool writable_ = false;
+};
+
+}  // namespace prenorm
