@@ -12,8 +12,8 @@ namespace prenorm {
 namespace {
 
 constexpr char kFetchAgain[] = "Download or convert the file again.";
-constexpr uint64_t kMinEntryBytes = 8 + 4 + 1;         // empty key, type, one byte of value
-constexpr uint64_t kMinTensorBytes = 8 + 4 + 4 + 8;    // empty name, n_dims, type, offset
+constexpr uint64_t kMinEntryBytes = 8 + 4 + 1;       // empty key, type, one byte of value
+constexpr uint64_t kMinTensorBytes = 8 + 4 + 4 + 8;  // empty name, n_dims, type, offset
 
 class Parser {
  public:

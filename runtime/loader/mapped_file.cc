@@ -34,7 +34,8 @@ class Descriptor {
 Status CheckIsRegularFile(const std::string& path, mode_t mode) {
   if (S_ISREG(mode)) return Status();
   if (S_ISDIR(mode)) {
-    return Status(StatusCode::kInvalidArgument, "'" + path + "' is a folder, not a model file\nName the file inside it.");
+    return Status(StatusCode::kInvalidArgument,
+                  "'" + path + "' is a folder, not a model file\nName the file inside it.");
   }
   return Status(StatusCode::kInvalidArgument, "'" + path + "' is no regular file: it is a device, pipe or socket");
 }

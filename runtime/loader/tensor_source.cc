@@ -49,7 +49,8 @@ Status TensorSource::FinishTensors() {
     previous = &tensor;
   }
 
-  std::sort(sorted_.begin(), sorted_.end(), [this](uint32_t a, uint32_t b) { return tensors_[a].name < tensors_[b].name; });
+  std::sort(sorted_.begin(), sorted_.end(),
+            [this](uint32_t a, uint32_t b) { return tensors_[a].name < tensors_[b].name; });
   for (size_t i = 1; i < sorted_.size(); ++i) {
     if (tensors_[sorted_[i - 1]].name == tensors_[sorted_[i]].name) {
       return Status(StatusCode::kBadModel, "two tensors have the same name\n'" + path_ + "': '" +

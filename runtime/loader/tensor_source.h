@@ -19,12 +19,12 @@ namespace prenorm {
 
 /// One tensor. All sizes were checked against the file: [data, data + bytes) is inside it, and no product below wraps.
 struct TensorInfo {
-  std::string_view name;                                ///< As in the file; a view into it.
-  DType dtype = DType::kF32;                            ///< Always one that InfoOf knows.
-  uint32_t n_dims = 0;                                  ///< 0 is a scalar.
+  std::string_view name;                                  ///< As in the file; a view into it.
+  DType dtype = DType::kF32;                              ///< Always one that InfoOf knows.
+  uint32_t n_dims = 0;                                    ///< 0 is a scalar.
   std::array<uint64_t, kMaxTensorDims> dims{1, 1, 1, 1};  ///< dims[0] varies fastest; 1 beyond n_dims.
-  uint32_t file = 0;                                    ///< Index of the shard that holds it.
-  uint64_t offset = 0;                                  ///< Bytes from the start of that shard.
+  uint32_t file = 0;                                      ///< Index of the shard that holds it.
+  uint64_t offset = 0;                                    ///< Bytes from the start of that shard.
   uint64_t bytes = 0;
   const uint8_t* data = nullptr;  ///< Aligned to the element type of plain types; null when bytes == 0.
 
