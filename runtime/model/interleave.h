@@ -1,0 +1,18 @@
+// Brings a model's matrices into the layout of the active SIMD target, in place.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "prenorm/status.h"
+#include "runtime/loader/tensor_source.h"
+#include "runtime/model/parts.h"
+
+namespace prenorm {
+
+/// Interleaves `matrices`, the tensors behind the weights of `parts`, and marks the weights. Uses DefaultThreads().
+/// `progress` as in LoadOptions. Errors: kCancelled, kOutOfMemory.
+Status InterleaveWeights(const std::vector<const TensorInfo*>& matrices, ModelParts& parts,
+                         const std::function<bool(float)>& progress);
+
+}  // namespace prenorm

@@ -1,0 +1,35 @@
+// Keys and values of a session's positions.
+#pragma once
+
+#include <cstddef>
+
+#include "prenorm/attention.h"
+#include "prenorm/model.h"
+#include "prenorm/status.h"
+#include "prenorm/types.h"
+#include "runtime/parallel/buffer.h"
+
+namespace prenorm {
+
+/// Keys [n_layers, n_kv_heads, KeyCapacity(capacity), head_dim] in key blocks, values [n_layers, n_kv_heads, capacity,
+/// head_dim] (attention.h): what one head reads is contiguous.
+class KvCache {
+ public:
+  KvCache() = default;
+  /// Errors: kOutOfMemory with the bytes needed and how to need fewer.
+  static Result<KvCache> Create(const ModelConfig& config, DType type, size_t capacity);
+
+  size_t capacity() const { return capacity_; }
+  size_t bytes() const { return keys_.bytes() + values_.bytes(); }
+  KvHead Head(size_t layer, size_t head) const;
+
+ private:
+  DType type_ = DType::kF16;
+  size_t n_kv_heads_ = 0;
+  size_t head_dim_ = 0;
+  size_t capacity_ = 0;
+  Buffer keys_;
+  Buffer values_;
+};
+
+}  // namespace prenorm

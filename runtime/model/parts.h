@@ -1,0 +1,28 @@
+// Everything that a Model owns.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "prenorm/model.h"
+#include "prenorm/tokenizer.h"
+#include "runtime/loader/tensor_source.h"
+#include "runtime/model/weights.h"
+
+namespace prenorm {
+
+struct ModelParts {
+  ModelConfig config;
+  BlockSpec block;
+  ModelWeights weights;
+  std::unique_ptr<TensorSource> source;  // Owns the bytes that the weights point to.
+  std::unique_ptr<Tokenizer> tokenizer;
+  std::string chat_template;
+  size_t weight_bytes = 0;
+  size_t decode_bytes = 0;
+  std::string quantization;
+  std::vector<std::string> warnings;
+};
+
+}  // namespace prenorm

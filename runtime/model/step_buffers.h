@@ -1,0 +1,59 @@
+// Activations of one forward step.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "prenorm/matmul.h"
+#include "prenorm/model.h"
+#include "prenorm/status.h"
+#include "runtime/parallel/buffer.h"
+
+namespace prenorm {
+
+/// Prompt tokens whose attention one thread computes together.
+inline constexpr size_t kAttentionTokens = 16;
+
+/// Work space for up to `chunk` tokens. All f32 unless said otherwise.
+struct StepBuffers {
+  /// `capacity`: positions of the cache, which bound the partial results of one token's attention.
+  static Result<StepBuffers> Create(const ModelConfig& config, size_t chunk, size_t capacity, int threads);
+
+  /// Inputs of products: one region a format, because matrices of one stage may want different ones.
+  struct Pack {
+    void* f32;
+    void* int8;
+    void* of(ActivationFormat format) const { return format == ActivationFormat::kF32 ? f32 : int8; }
+  };
+  /// What a thread needs for itself.
+  struct Private {
+    Pack pack;         // one token
+    float* row;        // [max(dim, n_heads * head_dim)], a normalized row or one token's attention
+    float* q;          // [kAttentionTokens, group, head_dim] of a tile, or [n_heads, head_dim] of one token
+    float* out_tile;   // [kAttentionTokens, group, head_dim]
+    size_t* visible;   // [kAttentionTokens, group], end of the positions that a query row sees
+    void* attention;   // AttentionScratchBytes
+  };
+
+  float* x = nullptr;       // [chunk, dim], the residual stream
+  float* normed = nullptr;  // [chunk, dim]
+  float* q = nullptr;       // [chunk, n_heads * head_dim]
+  float* k = nullptr;       // [chunk, n_kv_heads * head_dim]
+  float* v = nullptr;       // [chunk, n_kv_heads * head_dim]
+  float* attn = nullptr;    // [chunk, n_heads * head_dim]
+  float* partials = nullptr;  // [n_kv_heads, chunks of positions, group, AttentionPartialFloats], one token's attention
+  float* gate = nullptr;    // [chunk, ffn_dim]
+  float* up = nullptr;      // [chunk, ffn_dim]
+  float* cos = nullptr;     // [chunk, rope_dim / 2]
+  float* sin = nullptr;     // [chunk, rope_dim / 2]
+  float* logits = nullptr;  // [vocab_size]
+  Pack pack{};              // chunk tokens
+  Private OfThread(int thread) const;
+  size_t bytes() const { return memory.bytes(); }
+
+  Buffer memory;
+  Private first_private{};   // Of thread 0; the others follow.
+  size_t private_bytes = 0;  // From one thread's to the next.
+};
+
+}  // namespace prenorm
