@@ -1,0 +1,45 @@
+// Changes to text before it is cut into pieces: Unicode normalization, replacements, prefixes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "prenorm/status.h"
+#include "runtime/tokenizer/charsmap.h"
+#include "runtime/tokenizer/regex.h"
+
+namespace prenorm {
+
+struct NormalizerStep {
+  enum class Kind {
+    kNfc,
+    kNfd,
+    kNfkc,
+    kNfkd,
+    kLowercase,
+    kStripAccents,    ///< Drops non-spacing marks (Mn).
+    kCleanText,       ///< BERT: drops controls, white space becomes a space.
+    kSpaceCjk,        ///< BERT: a space on each side of a CJK ideograph.
+    kStrip,           ///< White space at the ends, by `left` and `right`.
+    kCollapseSpaces,  ///< Runs of spaces become one; none stays at the ends.
+    kPrepend,         ///< `text` before a text that is not empty.
+    kReplace,         ///< Every `pattern` becomes `text`.
+    kReplaceRegex,    ///< Every match of `regex` becomes `text`.
+    kCharsmap,        ///< SentencePiece's precompiled table.
+  };
+  Kind kind;
+  std::string pattern;
+  std::string text;
+  Regex regex;
+  std::shared_ptr<const Charsmap> charsmap;
+  bool left = false;
+  bool right = false;
+};
+using NormalizerSteps = std::vector<NormalizerStep>;
+
+/// Applies the steps in order; `text` is valid UTF-8 and stays so. kUnsupported or kOutOfMemory from a regex.
+Status Normalize(const NormalizerSteps& steps, std::string* text);
+
+}  // namespace prenorm

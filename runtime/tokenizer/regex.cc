@@ -1,0 +1,120 @@
+// PCRE2 behind Regex.
+#include "runtime/tokenizer/regex.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include <new>
+
+namespace prenorm {
+namespace {
+
+// PCRE2's \s also takes U+180E, which lost White_Space in Unicode 6.3. As members of a class:
+constexpr std::string_view kSpaceMembers = "\\x09-\\x0D\\x20\\x85\\xA0\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}"
+                                           "\\x{202F}\\x{205F}\\x{3000}";
+
+// Far above what the known pre-tokenizers need (their steps are linear), low enough to stop a hostile expression in
+// seconds.
+constexpr uint32_t kMatchLimit = 20'000'000;
+constexpr uint32_t kDepthLimit = 1'000'000;
+constexpr uint32_t kHeapLimitKib = 256 * 1024;
+constexpr size_t kJitStackStart = 32 * 1024;
+constexpr size_t kJitStackMax = 64 * 1024 * 1024;
+
+/// Rewrites \s and \S (inside a class, only \s has a rewriting; \S stays as it is).
+std::string Translate(std::string_view pattern) {
+  std::string out;
+  bool in_class = false;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    const char c = pattern[i];
+    if (c == '\\' && i + 1 < pattern.size()) {
+      const char next = pattern[++i];
+      if (next == 's') {
+        if (!in_class) out += '[';
+        out += kSpaceMembers;
+        if (!in_class) out += ']';
+      } else if (next == 'S' && !in_class) {
+        out.append("[^").append(kSpaceMembers).append("]");
+      } else {
+        out += c;
+        out += next;
+      }
+      continue;
+    }
+    if (c == '[' && !in_class) in_class = true;
+    else if (c == ']' && in_class) in_class = false;
+    out += c;
+  }
+  return out;
+}
+
+std::string ErrorText(int code) {
+  PCRE2_UCHAR buffer[256];
+  if (pcre2_get_error_message(code, buffer, sizeof(buffer)) < 0) return "error " + std::to_string(code);
+  return reinterpret_cast<const char*>(buffer);
+}
+
+}  // namespace
+
+struct RegexScratch::Impl {
+  pcre2_match_data* data = pcre2_match_data_create(1, nullptr);
+  pcre2_match_context* context = pcre2_match_context_create(nullptr);
+  pcre2_jit_stack* stack = pcre2_jit_stack_create(kJitStackStart, kJitStackMax, nullptr);
+  ~Impl() {
+    pcre2_match_data_free(data);
+    pcre2_match_context_free(context);
+    pcre2_jit_stack_free(stack);
+  }
+};
+
+RegexScratch::RegexScratch() : impl_(std::make_unique<Impl>()) {
+  if (impl_->context == nullptr) return;  // Find reports it.
+  pcre2_set_match_limit(impl_->context, kMatchLimit);
+  pcre2_set_depth_limit(impl_->context, kDepthLimit);
+  pcre2_set_heap_limit(impl_->context, kHeapLimitKib);
+  if (impl_->stack != nullptr) pcre2_jit_stack_assign(impl_->context, nullptr, impl_->stack);
+}
+
+RegexScratch::~RegexScratch() = default;
+
+Result<Regex> Regex::Compile(std::string_view pattern) {
+  const std::string translated = Translate(pattern);
+  int error = 0;
+  PCRE2_SIZE offset = 0;
+  pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
+                                   PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &offset,
+                                   nullptr);
+  if (code == nullptr) {
+    return Status(StatusCode::kUnsupported, "regular expression of the tokenizer: " + ErrorText(error) + "\n" +
+                                                std::string(pattern) + " (at byte " + std::to_string(offset) +
+                                                " of its translation)");
+  }
+  // Without JIT (a system that forbids executable memory) pcre2_match interprets: slower, same result.
+  (void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
+  Regex regex;
+  regex.code_ = std::shared_ptr<const void>(code, [](const void* p) {
+    pcre2_code_free(static_cast<pcre2_code*>(const_cast<void*>(p)));
+  });
+  return regex;
+}
+
+Status Regex::Find(std::string_view text, size_t from, RegexScratch* scratch, Match* match) const {
+  const RegexScratch::Impl& memory = *scratch->impl_;
+  if (memory.data == nullptr || memory.context == nullptr) {
+    return Status(StatusCode::kOutOfMemory, "no memory for matching a regular expression");
+  }
+  const int rc = pcre2_match(static_cast<const pcre2_code*>(code_.get()), reinterpret_cast<PCRE2_SPTR>(text.data()),
+                             text.size(), from, PCRE2_NO_UTF_CHECK, memory.data, memory.context);
+  match->found = false;
+  if (rc == PCRE2_ERROR_NOMATCH) return Status();
+  // 0: more groups than the match data has room for, which only wants the whole match.
+  if (rc < 0) {
+    return Status(StatusCode::kUnsupported, "regular expression of the tokenizer: " + ErrorText(rc) + "\ntext of " +
+                                                std::to_string(text.size()) + " bytes, at byte " + std::to_string(from));
+  }
+  const PCRE2_SIZE* range = pcre2_get_ovector_pointer(memory.data);
+  *match = Match{range[0], range[1], true};
+  return Status();
+}
+
+}  // namespace prenorm
