@@ -46,6 +46,7 @@ fi
 
 build=$(build_dir)
 install_packages "${packages_build[@]}" "${packages_test[@]}"
+"$root/cmake/fetch_onednn.sh" >/dev/null || true # for the comparisons in bench/; everything builds without it
 say "configuring and building in $build (some minutes the first time)"
 configure -DPRENORM_BUILD_TESTS=ON -DPRENORM_BUILD_BENCH=ON
 compile
