@@ -1,0 +1,29 @@
+// What the units of RMSNorm (one per pair of types of x and out) share with the public entry.
+#pragma once
+
+#include <cstddef>
+
+#include "prenorm/norm.h"
+
+namespace prenorm {
+
+// At most one of the gains is not null.
+template <typename X, typename Out>
+struct RmsNormCall {
+  const X* x;
+  size_t x_stride;
+  const float* gain_f32;
+  const bf16* gain_bf16;
+  Out* out;
+  size_t out_stride;
+  size_t rows;
+  size_t cols;
+  const RmsNormOptions* options;
+};
+
+void RmsNormDispatch(const RmsNormCall<float, float>& call);
+void RmsNormDispatch(const RmsNormCall<float, bf16>& call);
+void RmsNormDispatch(const RmsNormCall<bf16, float>& call);
+void RmsNormDispatch(const RmsNormCall<bf16, bf16>& call);
+
+}  // namespace prenorm
