@@ -8,42 +8,21 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "kernels/activation-inl.h"
+#include "kernels/convert-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace prenorm {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// out[i] = f(x[i], y[i]). The tail runs the same vector operations, so an element's bits do not depend on its place.
-template <class F>
-HWY_INLINE void Map2(const float* x, const float* y, float* out, size_t n, F f) {
-  const hn::ScalableTag<float> df;
-  const size_t N = hn::Lanes(df);
-  size_t i = 0;
-  for (; i + N <= n; i += N) hn::StoreU(f(df, hn::LoadU(df, x + i), hn::LoadU(df, y + i)), df, out + i);
-  const size_t remaining = n - i;
-  if (remaining == 0) return;
-  hn::StoreN(f(df, hn::LoadN(df, x + i, remaining), hn::LoadN(df, y + i, remaining)), df, out + i, remaining);
-}
-
-// out[i] = f(x[i]).
-template <class F>
-HWY_INLINE void Map(const float* x, float* out, size_t n, F f) {
-  const hn::ScalableTag<float> df;
-  const size_t N = hn::Lanes(df);
-  size_t i = 0;
-  for (; i + N <= n; i += N) hn::StoreU(f(df, hn::LoadU(df, x + i)), df, out + i);
-  const size_t remaining = n - i;
-  if (remaining == 0) return;
-  hn::StoreN(f(df, hn::LoadN(df, x + i, remaining)), df, out + i, remaining);
-}
-
 template <Gate kAct>
 void ActivateRow(const float* x, const float* up, float* out, size_t n) {
+  const RowTag df;
+  using V = hn::Vec<RowTag>;
   if (up == nullptr) {
-    Map(x, out, n, [](auto df, auto v) HWY_ATTR { return Activated<kAct>(df, v); });
+    MapRow(df, n, out, [df](V v) HWY_ATTR { return Activated<kAct>(df, v); }, x);
   } else {
-    Map2(x, up, out, n, [](auto df, auto v, auto u) HWY_ATTR { return hn::Mul(Activated<kAct>(df, v), u); });
+    MapRow(df, n, out, [df](V v, V u) HWY_ATTR { return hn::Mul(Activated<kAct>(df, v), u); }, x, up);
   }
 }
 
@@ -59,15 +38,19 @@ void Activate(Gate act, const float* x, const float* up, float* out, size_t n) {
 }
 
 void SoftCapRow(float* x, size_t n, float cap) {
-  Map(x, x, n, [cap](auto df, auto v) HWY_ATTR { return SoftCapped(df, v, hn::Set(df, cap)); });
+  const RowTag df;
+  const auto cap_vec = hn::Set(df, cap);
+  MapRow(df, n, x, [df, cap_vec](hn::Vec<RowTag> v) HWY_ATTR { return SoftCapped(df, v, cap_vec); }, x);
 }
 
 void AddRow(float* x, const float* y, size_t n) {
-  Map2(x, y, x, n, [](auto, auto a, auto b) HWY_ATTR { return hn::Add(a, b); });
+  using V = hn::Vec<RowTag>;
+  MapRow(RowTag(), n, x, [](V a, V b) HWY_ATTR { return hn::Add(a, b); }, x, y);
 }
 
 void ScaleRow(float* x, float scale, size_t n) {
-  Map(x, x, n, [scale](auto df, auto v) HWY_ATTR { return hn::Mul(v, hn::Set(df, scale)); });
+  const auto scale_vec = hn::Set(RowTag(), scale);
+  MapRow(RowTag(), n, x, [scale_vec](hn::Vec<RowTag> v) HWY_ATTR { return hn::Mul(v, scale_vec); }, x);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,0 +1,300 @@
+// One chunk of attention for a tile of up to six query rows: scores, softmax weights, weighted sum of values.
+//
+// Scores and weighted sums are both C[r][lane] += sum over t of A[r][t] * B[t][lane], each element one chain of fused
+// multiply-adds in ascending t: what is summed where does not depend on the shape of the tile.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "prenorm/attention.h"
+
+#ifndef PRENORM_KERNELS_ATTENTION_TILE_ROWS_
+#define PRENORM_KERNELS_ATTENTION_TILE_ROWS_
+namespace prenorm {
+inline constexpr size_t kTileRows = 6;
+}  // namespace prenorm
+#endif
+
+#if defined(PRENORM_KERNELS_ATTENTION_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PRENORM_KERNELS_ATTENTION_INL_H_
+#undef PRENORM_KERNELS_ATTENTION_INL_H_
+#else
+#define PRENORM_KERNELS_ATTENTION_INL_H_
+#endif
+
+#include "hwy/highway.h"
+#include "kernels/activation-inl.h"
+#include "kernels/convert-inl.h"
+#include "kernels/exp-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace prenorm {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Accumulators of a tile: with 16 registers twelve leave room for the operands, with 32 twice as many.
+#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
+inline constexpr size_t kTileSums = 12;
+#else
+inline constexpr size_t kTileSums = 24;
+#endif
+
+// f16 widens exactly, subnormals included.
+template <class DF>
+HWY_INLINE hn::Vec<DF> LoadF32(DF df, const f16* p, size_t i) {
+  const hn::Rebind<hwy::float16_t, DF> d16;
+  const hn::Rebind<uint16_t, DF> du16;
+  return hn::PromoteTo(df, hn::BitCast(d16, hn::LoadU(du16, &p[i].bits)));
+}
+template <class DF>
+HWY_INLINE hn::Vec<DF> LoadNF32(DF df, const f16* p, size_t i, size_t n) {
+  const hn::Rebind<hwy::float16_t, DF> d16;
+  const hn::Rebind<uint16_t, DF> du16;
+  return hn::PromoteTo(df, hn::BitCast(d16, hn::LoadN(du16, &p[i].bits, n)));
+}
+
+template <size_t kVecs, class D, class V>
+HWY_INLINE void LoadRow(D df, const float* c, V& v0, V& v1, V& v2, V& v3) {
+  const size_t N = hn::Lanes(df);
+  v0 = hn::LoadU(df, c);
+  if constexpr (kVecs > 1) v1 = hn::LoadU(df, c + N);
+  if constexpr (kVecs > 2) {
+    v2 = hn::LoadU(df, c + 2 * N);
+    v3 = hn::LoadU(df, c + 3 * N);
+  }
+}
+
+template <size_t kVecs, class D, class V>
+HWY_INLINE void AddRow(D df, const float* a, V b0, V b1, V b2, V b3, V& v0, V& v1, V& v2, V& v3) {
+  const V factor = hn::Set(df, *a);
+  v0 = hn::MulAdd(factor, b0, v0);
+  if constexpr (kVecs > 1) v1 = hn::MulAdd(factor, b1, v1);
+  if constexpr (kVecs > 2) {
+    v2 = hn::MulAdd(factor, b2, v2);
+    v3 = hn::MulAdd(factor, b3, v3);
+  }
+}
+
+template <size_t kVecs, class D, class V>
+HWY_INLINE void StoreRow(D df, V v0, V v1, V v2, V v3, float* c) {
+  const size_t N = hn::Lanes(df);
+  hn::StoreU(v0, df, c);
+  if constexpr (kVecs > 1) hn::StoreU(v1, df, c + N);
+  if constexpr (kVecs > 2) {
+    hn::StoreU(v2, df, c + 2 * N);
+    hn::StoreU(v3, df, c + 3 * N);
+  }
+}
+
+// Operand B: element (t, lane of vector v) at data + t * stride + offset<v> + lane.
+template <class T>
+struct TileB {
+  const T* data;
+  size_t stride;
+  size_t offset1;
+  size_t offset2;
+  size_t offset3;
+};
+
+// C[r][v * N + lane] += sum over t < terms of a[r * a_stride + t] * B[t][v][lane], r < kRows, v < kVecs (1, 2 or 4).
+template <size_t kRows, size_t kVecs, class D, class T>
+void AddTile(D df, const float* HWY_RESTRICT a, size_t a_stride, size_t terms, const TileB<T>& tile_b,
+             float* HWY_RESTRICT c, size_t c_stride) {
+  using V = hn::Vec<D>;
+  static_assert(kRows * kVecs <= kTileSums && kRows <= kTileRows);
+  const T* HWY_RESTRICT b = tile_b.data;
+  V s00 = hn::Zero(df), s01 = s00, s02 = s00, s03 = s00, s10 = s00, s11 = s00, s12 = s00, s13 = s00;
+  V s20 = s00, s21 = s00, s22 = s00, s23 = s00, s30 = s00, s31 = s00, s32 = s00, s33 = s00;
+  V s40 = s00, s41 = s00, s42 = s00, s43 = s00, s50 = s00, s51 = s00, s52 = s00, s53 = s00;
+  LoadRow<kVecs>(df, c, s00, s01, s02, s03);
+  if constexpr (kRows > 1) LoadRow<kVecs>(df, c + c_stride, s10, s11, s12, s13);
+  if constexpr (kRows > 2) LoadRow<kVecs>(df, c + 2 * c_stride, s20, s21, s22, s23);
+  if constexpr (kRows > 3) LoadRow<kVecs>(df, c + 3 * c_stride, s30, s31, s32, s33);
+  if constexpr (kRows > 4) LoadRow<kVecs>(df, c + 4 * c_stride, s40, s41, s42, s43);
+  if constexpr (kRows > 5) LoadRow<kVecs>(df, c + 5 * c_stride, s50, s51, s52, s53);
+  for (size_t t = 0; t < terms; ++t, b += tile_b.stride) {
+    const V b0 = LoadF32(df, b, 0);
+    V b1 = b0, b2 = b0, b3 = b0;
+    if constexpr (kVecs > 1) b1 = LoadF32(df, b, tile_b.offset1);
+    if constexpr (kVecs > 2) {
+      b2 = LoadF32(df, b, tile_b.offset2);
+      b3 = LoadF32(df, b, tile_b.offset3);
+    }
+    AddRow<kVecs>(df, a + t, b0, b1, b2, b3, s00, s01, s02, s03);
+    if constexpr (kRows > 1) AddRow<kVecs>(df, a + a_stride + t, b0, b1, b2, b3, s10, s11, s12, s13);
+    if constexpr (kRows > 2) AddRow<kVecs>(df, a + 2 * a_stride + t, b0, b1, b2, b3, s20, s21, s22, s23);
+    if constexpr (kRows > 3) AddRow<kVecs>(df, a + 3 * a_stride + t, b0, b1, b2, b3, s30, s31, s32, s33);
+    if constexpr (kRows > 4) AddRow<kVecs>(df, a + 4 * a_stride + t, b0, b1, b2, b3, s40, s41, s42, s43);
+    if constexpr (kRows > 5) AddRow<kVecs>(df, a + 5 * a_stride + t, b0, b1, b2, b3, s50, s51, s52, s53);
+  }
+  StoreRow<kVecs>(df, s00, s01, s02, s03, c);
+  if constexpr (kRows > 1) StoreRow<kVecs>(df, s10, s11, s12, s13, c + c_stride);
+  if constexpr (kRows > 2) StoreRow<kVecs>(df, s20, s21, s22, s23, c + 2 * c_stride);
+  if constexpr (kRows > 3) StoreRow<kVecs>(df, s30, s31, s32, s33, c + 3 * c_stride);
+  if constexpr (kRows > 4) StoreRow<kVecs>(df, s40, s41, s42, s43, c + 4 * c_stride);
+  if constexpr (kRows > 5) StoreRow<kVecs>(df, s50, s51, s52, s53, c + 5 * c_stride);
+}
+
+// A vector never crosses into the next key block.
+static_assert(hn::MaxLanes(RowTag()) <= kKeyBlock && kKeyBlock % 16 == 0);
+
+// scores[r][p] = q[r] . key[p] for p in [begin, end) of a chunk, whole vectors; `keys` is the chunk's first element.
+template <size_t kRows, class T>
+void TileScores(const float* q, size_t q_stride, const T* keys, size_t head_dim, size_t begin, size_t end,
+                float* HWY_RESTRICT scores) {
+  const RowTag df;
+  const size_t N = hn::Lanes(df);
+  constexpr size_t kWide = kRows * 4 <= kTileSums ? 4 : 2;
+  begin = begin / N * N;
+  end = hwy::RoundUpTo(end, N);
+  for (size_t r = 0; r < kRows; ++r) {
+    for (size_t p = begin; p < end; p += N) hn::StoreU(hn::Zero(df), df, scores + r * kAttentionChunk + p);
+  }
+  size_t p = begin;
+  const auto tile_at = [&](size_t position) {
+    const size_t base = KeyIndex(position, 0, head_dim);
+    return TileB<T>{keys + base, kKeyBlock, KeyIndex(position + N, 0, head_dim) - base,
+                    KeyIndex(position + 2 * N, 0, head_dim) - base, KeyIndex(position + 3 * N, 0, head_dim) - base};
+  };
+  for (; p + kWide * N <= end; p += kWide * N) {
+    AddTile<kRows, kWide>(df, q, q_stride, head_dim, tile_at(p), scores + p, kAttentionChunk);
+  }
+  if (kWide == 4 && p + 2 * N <= end) {
+    AddTile<kRows, 2>(df, q, q_stride, head_dim, tile_at(p), scores + p, kAttentionChunk);
+    p += 2 * N;
+  }
+  if (p < end) AddTile<kRows, 1>(df, q, q_stride, head_dim, tile_at(p), scores + p, kAttentionChunk);
+}
+
+// sums[r][d] += sum over p in [begin, end) of weights[r][p] * values[p][d]; rows of `values` are contiguous.
+template <size_t kRows, class T>
+void TileSums(const float* HWY_RESTRICT weights, const T* HWY_RESTRICT values, size_t head_dim, size_t begin,
+              size_t end, float* HWY_RESTRICT sums) {
+  const RowTag df;
+  const size_t N = hn::Lanes(df);
+  constexpr size_t kWide = kRows * 4 <= kTileSums ? 4 : 2;
+  // The columns of the tile return to the same values: 64 rows of 64 f32 are 16 KB and stay in the first-level cache.
+  constexpr size_t kBlock = 64;
+  for (; begin < end; begin += kBlock) {
+    const size_t terms = HWY_MIN(kBlock, end - begin);
+    const float* HWY_RESTRICT w = weights + begin;
+    const T* HWY_RESTRICT v = values + begin * head_dim;
+    size_t d = 0;
+    const auto tile_at = [&](size_t column) { return TileB<T>{v + column, head_dim, N, 2 * N, 3 * N}; };
+    for (; d + kWide * N <= head_dim; d += kWide * N) {
+      AddTile<kRows, kWide>(df, w, kAttentionChunk, terms, tile_at(d), sums + d, head_dim);
+    }
+    if (kWide == 4 && d + 2 * N <= head_dim) {
+      AddTile<kRows, 2>(df, w, kAttentionChunk, terms, tile_at(d), sums + d, head_dim);
+      d += 2 * N;
+    }
+    if (d + N <= head_dim) {
+      AddTile<kRows, 1>(df, w, kAttentionChunk, terms, tile_at(d), sums + d, head_dim);
+      d += N;
+    }
+    const size_t remaining = head_dim - d;
+    for (size_t r = 0; remaining != 0 && r < kRows; ++r) {
+      float* HWY_RESTRICT c = sums + r * head_dim + d;
+      auto sum = hn::LoadN(df, c, remaining);
+      for (size_t t = 0; t < terms; ++t) {
+        const auto value = LoadNF32(df, v, t * head_dim + d, remaining);
+        sum = hn::MulAdd(hn::Set(df, w[r * kAttentionChunk + t]), value, sum);
+      }
+      hn::StoreN(sum, df, c, remaining);
+    }
+  }
+}
+
+struct Softmax {
+  float max;  // Of the scores; never below -FLT_MAX.
+  float sum;  // Of e^(score - max).
+};
+
+// Turns the products of positions [begin, end) into weights e^(score - max). Other elements of the vectors touched get 0.
+// The sum has 16 virtual lanes, position modulo 16, on every target.
+inline Softmax SoftmaxWeights(float* HWY_RESTRICT scores, size_t begin, size_t end, float scale, float soft_cap) {
+  const RowTag df;
+  const hn::RebindToSigned<RowTag> di;
+  const size_t N = hn::Lanes(df);
+  constexpr size_t kLanes = 16;
+  const size_t vector_begin = begin / N * N;
+  const size_t vector_end = hwy::RoundUpTo(end, N);
+  const auto masked = hn::Neg(hn::Inf(df));
+  const auto scale_vec = hn::Set(df, scale);
+  const auto cap = hn::Set(df, soft_cap);
+  auto max = hn::Set(df, -hwy::HighestValue<float>());
+  for (size_t p = vector_begin; p < vector_end; p += N) {
+    auto score = hn::Mul(hn::LoadU(df, scores + p), scale_vec);
+    if (soft_cap > 0.0f) score = SoftCapped(df, score, cap);
+    if (p < begin || p + N > end) {
+      const auto place = hn::Iota(di, static_cast<int32_t>(p));
+      const auto outside = hn::Or(hn::Lt(place, hn::Set(di, static_cast<int32_t>(begin))),
+                                  hn::Ge(place, hn::Set(di, static_cast<int32_t>(end))));
+      score = hn::IfThenElse(hn::RebindMask(df, outside), masked, score);
+    }
+    hn::StoreU(score, df, scores + p);
+    max = hn::IfThenElse(hn::Gt(score, max), score, max);
+  }
+  const float row_max = hn::ReduceMax(df, max);
+  const auto max_vec = hn::Set(df, row_max);
+  for (size_t p = vector_begin; p < vector_end; p += N) {
+    hn::StoreU(FastExp(df, hn::Sub(hn::LoadU(df, scores + p), max_vec)), df, scores + p);
+  }
+  const size_t sum_begin = begin / kLanes * kLanes;
+  const size_t sum_end = hwy::RoundUpTo(end, kLanes);
+  for (size_t p = sum_begin; p < vector_begin; ++p) scores[p] = 0.0f;
+  for (size_t p = vector_end; p < sum_end; ++p) scores[p] = 0.0f;
+  HWY_ALIGN float lanes[kLanes];
+  for (size_t lane = 0; lane < kLanes; lane += N) {
+    auto sum = hn::Zero(df);
+    for (size_t p = sum_begin + lane; p < sum_end; p += kLanes) sum = hn::Add(sum, hn::LoadU(df, scores + p));
+    hn::StoreU(sum, df, lanes + lane);
+  }
+  for (size_t half = kLanes / 2; half != 0; half /= 2) {
+    for (size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+  }
+  return {row_max, lanes[0]};
+}
+
+// Merges the result of a chunk into that of the chunks before it. A sum of 0 means that nothing was seen.
+inline void MergeRow(const float* HWY_RESTRICT part, Softmax part_softmax, size_t head_dim, float* HWY_RESTRICT out,
+                     Softmax& softmax) {
+  if (part_softmax.sum == 0.0f) return;
+  const RowTag df;
+  const size_t N = hn::Lanes(df);
+  if (softmax.sum == 0.0f) {
+    for (size_t d = 0; d < head_dim; ++d) out[d] = part[d];
+    softmax = part_softmax;
+    return;
+  }
+  const float max = HWY_MAX(softmax.max, part_softmax.max);
+  const auto out_factor = FastExp(df, hn::Set(df, softmax.max - max));
+  const auto part_factor = FastExp(df, hn::Set(df, part_softmax.max - max));
+  size_t d = 0;
+  for (; d + N <= head_dim; d += N) {
+    const auto scaled = hn::Mul(hn::LoadU(df, out + d), out_factor);
+    hn::StoreU(hn::MulAdd(hn::LoadU(df, part + d), part_factor, scaled), df, out + d);
+  }
+  if (const size_t remaining = head_dim - d; remaining != 0) {
+    const auto scaled = hn::Mul(hn::LoadN(df, out + d, remaining), out_factor);
+    hn::StoreN(hn::MulAdd(hn::LoadN(df, part + d, remaining), part_factor, scaled), df, out + d, remaining);
+  }
+  softmax.sum = softmax.sum * hn::GetLane(out_factor) + part_softmax.sum * hn::GetLane(part_factor);
+  softmax.max = max;
+}
+
+// out /= sum; zeros where nothing was seen.
+inline void NormalizeRow(Softmax softmax, size_t head_dim, float* HWY_RESTRICT out) {
+  if (softmax.sum == 0.0f) {
+    for (size_t d = 0; d < head_dim; ++d) out[d] = 0.0f;
+    return;
+  }
+  // Scalar and vector division are both correctly rounded: the compiler may choose.
+  for (size_t d = 0; d < head_dim; ++d) out[d] /= softmax.sum;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace prenorm
+HWY_AFTER_NAMESPACE();
+
+#endif  // PRENORM_KERNELS_ATTENTION_INL_H_
