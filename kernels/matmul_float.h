@@ -1,0 +1,22 @@
+// Arguments of the products in f32: weights stored as F32, F16, BF16, or formats rare enough to be dequantized row by row.
+#pragma once
+
+#include <cstddef>
+
+#include "prenorm/matmul.h"
+
+namespace prenorm::matmul {
+
+struct FloatProduct {
+  WeightMatrix w;
+  size_t row_begin, row_end;
+  const float* x;  // [n, w.cols]
+  size_t n;
+  float* out;
+  size_t out_stride;
+  bool accumulate;
+};
+
+void MatMulFloat(const FloatProduct& product);
+
+}  // namespace prenorm::matmul

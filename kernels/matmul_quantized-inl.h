@@ -1,0 +1,93 @@
+// The product of one quantized matrix: walks groups of rows and tiles of columns.
+
+#if defined(PRENORM_KERNELS_MATMUL_QUANTIZED_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PRENORM_KERNELS_MATMUL_QUANTIZED_INL_H_
+#undef PRENORM_KERNELS_MATMUL_QUANTIZED_INL_H_
+#else
+#define PRENORM_KERNELS_MATMUL_QUANTIZED_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "hwy/highway.h"
+#include "kernels/matmul_codecs-inl.h"
+#include "kernels/matmul_dot-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace prenorm {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// AddGroup for a tile of `width` columns, a power of two.
+template <class Codec>
+HWY_INLINE void AddTile(size_t width, const uint8_t* w, size_t blocks, const matmul::ActivationBlock* x, float* acc) {
+  switch (width) {
+    case 1: return AddGroup<Codec, 1>(w, blocks, x, acc);
+    case 2: return AddGroup<Codec, 2>(w, blocks, x, acc);
+    case 4: return AddGroup<Codec, 4>(w, blocks, x, acc);
+    default:
+      if constexpr (kTile == 8) AddGroup<Codec, 8>(w, blocks, x, acc);
+  }
+}
+
+// Adds rows [first, first + count) of a group, `skip` rows into its accumulators, to out or stores them there.
+HWY_INLINE void StoreTile(const float* HWY_RESTRICT acc, size_t width, size_t skip, size_t count, float* HWY_RESTRICT out,
+                          size_t out_stride, bool accumulate) {
+  const GroupF32 df;
+  const size_t G = GroupRows();
+  for (size_t j = 0; j < width; ++j, acc += G, out += out_stride) {
+    if (count == G) {
+      VF32 v = hn::LoadU(df, acc);
+      if (accumulate) v = hn::Add(hn::LoadU(df, out), v);
+      hn::StoreU(v, df, out);
+    } else {
+      for (size_t r = 0; r < count; ++r) out[r] = (accumulate ? out[r] : 0.0f) + acc[skip + r];
+    }
+  }
+}
+
+template <class Codec>
+void MatMulQuantized(const matmul::Int8Product& p) {
+  const size_t G = GroupRows();
+  const size_t blocks32 = p.w.cols / 32;
+  const size_t blocks = blocks32 / Codec::kSubBlocks;
+  const size_t row_bytes = blocks * Codec::kBytes;
+  const auto* data = static_cast<const uint8_t*>(p.w.data);
+  const size_t interleaved_rows = p.w.interleaved ? p.w.rows / G * G : 0;
+  HWY_ALIGN float acc[kTile * matmul::kMaxGroup];
+
+  for (size_t row = p.row_begin; row < p.row_end;) {
+    const size_t group_row = row / G * G;
+    const size_t end = std::min(p.row_end, group_row + G);
+    const uint8_t* group = data + group_row * row_bytes;
+    for (size_t t = 0; t < p.n;) {
+      const size_t width = matmul::TileWidth(kTile, p.n - t);
+      const matmul::ActivationBlock* x = p.x + t * blocks32;
+      std::fill_n(acc, width * G, 0.0f);
+      if (group_row < interleaved_rows) {
+        AddTile<Codec>(width, group, blocks, x, acc);
+      } else {
+        // Rows past the last whole group: the same arithmetic on a copy of a few blocks at a time.
+        constexpr size_t kStep = 8 / Codec::kSubBlocks;
+        alignas(64) uint8_t copy[kStep * Codec::kBytes * matmul::kMaxGroup];
+        const size_t rows = std::min(G, p.w.rows - group_row);
+        for (size_t b = 0; b < blocks; b += kStep) {
+          const size_t count = std::min(kStep, blocks - b);
+          matmul::InterleaveBlocks(p.w.type, group + b * Codec::kBytes, row_bytes, rows, count, G, copy);
+          AddTile<Codec>(width, copy, count, x + b * Codec::kSubBlocks * width, acc);
+        }
+      }
+      StoreTile(acc, width, row - group_row, end - row, p.out + t * p.out_stride + row, p.out_stride, p.accumulate);
+      t += width;
+    }
+    row = end;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace prenorm
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
