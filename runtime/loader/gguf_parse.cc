@@ -7,6 +7,7 @@
 
 #include "runtime/loader/byte_reader.h"
 #include "runtime/loader/file_kind.h"
+#include "runtime/loader/tensor_types.h"
 
 namespace prenorm {
 namespace {
@@ -140,9 +141,10 @@ class Parser {
   Status SizeTensor(TensorInfo& tensor) const {
     const DTypeInfo type = InfoOf(tensor.dtype);
     if (type.name == nullptr) {
-      return Status(StatusCode::kUnsupported, "'" + path_ + "' uses a tensor type that Prenorm does not know\ntensor " +
-                                                  Quoted(tensor.name) + ": type id " +
-                                                  std::to_string(static_cast<uint32_t>(tensor.dtype)));
+      return Status(StatusCode::kUnsupported, "'" + path_ + "' uses a tensor type that Prenorm does not read\ntensor " +
+                                                  Quoted(tensor.name) + ": " +
+                                                  ForeignTensorTypeName(static_cast<uint32_t>(tensor.dtype)) +
+                                                  "\nUse the model in another quantization, e.g. Q4_K_M or Q8_0.");
     }
     uint64_t elements = 1;  // A zero counts as one here, so that the other dimensions are bounded all the same.
     bool empty = false;
