@@ -11,7 +11,7 @@ namespace prenorm {
 ///
 /// Shapes    inv_freq, cos, sin: [half], half = rotary_dim / 2.
 /// Accuracy  the product and its reduction are in f64: within 1 ULP of f32 for angles up to 1.6 million radians.
-///           The bits depend on no SIMD target and on no mathematical library.
+///           Bits depend on no SIMD target and on no mathematical library.
 /// Source    Su et al. 2021 (RoFormer), eq. 15. Scaled variants (Llama 3.1, YaRN) are other tables of `inv_freq`;
 ///           YaRN's magnitude factor is `mscale`, else 1.
 void RopeAngles(const float* inv_freq, size_t half, size_t position, float mscale, float* cos, float* sin);
@@ -41,10 +41,11 @@ enum class Gate {
 
 /// out[i] = act(x[i]), i < n. In place is allowed, other overlap is not.
 ///
-/// Accuracy  SiLU and GELU: within 4 ULP of the result for x >= -1 and 64 ULP in the tail below, where the result dies
-///           away as e^x or e^(-x^2/2) does; see tests/kernels/activation_test.cc. ReLU is exact. NaN stays NaN;
-///           -Inf gives -0 (the limit) for SiLU and GELU, +Inf gives +Inf.
-/// Same bits on every target with fused multiply-add (AVX2 and better).
+/// Accuracy  for x >= -1 within 2 ULP (SiLU), 3 ULP (tanh GELU), 7 ULP (erf GELU) of the result. Below, the result dies
+///           away as e^x or e^(-x^2/2) does, and ULP grow with its logarithm, to 160 next to underflow: an absolute error
+///           below 1e-7 |x| everywhere. ReLU is exact. NaN stays NaN; -Inf gives -0 (the limit) for SiLU and GELU, +Inf
+///           gives +Inf. See tests/kernels/activation_test.cc.
+/// Bits      the same on every target with fused multiply-add (AVX2 and better).
 /// Source    Elfwing et al. 2017; Hendrycks and Gimpel 2016.
 void Activation(Gate act, const float* x, float* out, size_t n);
 
@@ -52,7 +53,7 @@ void Activation(Gate act, const float* x, float* out, size_t n);
 /// The activation rounds to f32 before the product; bounds as for Activation.
 void GatedActivation(Gate act, const float* gate, const float* up, float* out, size_t n);
 
-/// x[i] = cap * tanh(x[i] / cap), in place; cap > 0. Within 4 ULP; NaN stays NaN; +-Inf gives +-cap.
+/// x[i] = cap * tanh(x[i] / cap), in place; cap > 0. Within 3 ULP; NaN stays NaN; +-Inf gives +-cap.
 /// Source    Gemma 2: attention scores and final logits.
 void SoftCap(float* x, size_t n, float cap);
 
