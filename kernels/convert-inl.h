@@ -32,6 +32,13 @@ struct Broadcast {
   float value;
 };
 
+// The elements at `p`, or `value` everywhere where p is null.
+template <typename T>
+struct Nullable {
+  const T* p;
+  float value;
+};
+
 // source * scale, where scale is a power of two.
 template <class Source>
 struct Scaled {
@@ -79,6 +86,15 @@ HWY_INLINE hn::Vec<DF> LoadF32(DF df, Broadcast s, size_t) {
 template <class DF>
 HWY_INLINE hn::Vec<DF> LoadNF32(DF df, Broadcast s, size_t, size_t) {
   return hn::Set(df, s.value);
+}
+
+template <class DF, typename T>
+HWY_INLINE hn::Vec<DF> LoadF32(DF df, const Nullable<T>& s, size_t i) {
+  return s.p != nullptr ? LoadF32(df, s.p, i) : hn::Set(df, s.value);
+}
+template <class DF, typename T>
+HWY_INLINE hn::Vec<DF> LoadNF32(DF df, const Nullable<T>& s, size_t i, size_t n) {
+  return s.p != nullptr ? LoadNF32(df, s.p, i, n) : hn::Set(df, s.value);
 }
 
 template <class DF, class Source>

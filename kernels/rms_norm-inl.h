@@ -134,13 +134,15 @@ struct RmsScaling {
     }
   }
 
-  // Without a gain the gain form does not matter.
-  template <class X, typename Out>
-  HWY_INLINE void Apply(const X* x, Out* out, size_t cols, RmsFactors factors) const {
+  // Without a gain neither the gain form nor the cast matters.
+  template <typename X, typename Out>
+  HWY_INLINE void ApplyRow(const X* x, const RmsNormCall<X, Out>& call, Out* out, RmsFactors factors) const {
+    if (call.gain_f32 != nullptr) return Apply(x, call.gain_f32, out, call.cols, factors);
+    if (call.gain_bf16 != nullptr) return Apply(x, call.gain_bf16, out, call.cols, factors);
     RmsScaling plain = *this;
     plain.one_plus_gain = false;
     plain.round_before_gain = false;
-    plain.Apply(x, Broadcast{1.0f}, out, cols, factors);
+    plain.Apply(x, Broadcast{1.0f}, out, call.cols, factors);
   }
 
   bool one_plus_gain;
@@ -178,15 +180,7 @@ HWY_INLINE void RmsNormRows(const RmsNormCall<X, Out>& call) {
     const auto source_of = [&](size_t k) HWY_ATTR { return x + k * call.x_stride; };
     statistics.Factors(count, source_of, source_of, factors);
     for (size_t k = 0; k < count; ++k) {
-      const X* x_row = x + k * call.x_stride;
-      Out* out_row = call.out + (row + k) * call.out_stride;
-      if (call.gain_f32 != nullptr) {
-        scaling.Apply(x_row, call.gain_f32, out_row, cols, factors[k]);
-      } else if (call.gain_bf16 != nullptr) {
-        scaling.Apply(x_row, call.gain_bf16, out_row, cols, factors[k]);
-      } else {
-        scaling.Apply(x_row, out_row, cols, factors[k]);
-      }
+      scaling.ApplyRow(source_of(k), call, call.out + (row + k) * call.out_stride, factors[k]);
     }
   }
 }
@@ -195,7 +189,7 @@ template <typename X>
 HWY_INLINE void InvRmsRows(const X* x, size_t x_stride, float* inv_rms, size_t rows, size_t cols,
                            const RmsNormOptions& options) {
   const RmsStatistics statistics(cols, options);
-  RmsFactors factors;
+  RmsFactors factors = {};
   for (size_t row = 0; row < rows; ++row) {
     const auto source_of = [&](size_t) HWY_ATTR { return x + row * x_stride; };
     statistics.Factors(1, source_of, source_of, &factors);

@@ -1,8 +1,6 @@
 // Public entry of RMSNorm: checks in debug builds, then the unit of the types at hand.
 #include "kernels/rms_norm.h"
 
-#include <type_traits>
-
 #include "hwy/base.h"
 
 namespace prenorm {
@@ -13,16 +11,10 @@ void RmsNorm(const X* x, size_t x_stride, const Gain* gain, Out* out, size_t out
   if (rows == 0) return;
   HWY_DASSERT(cols > 0 && options.eps >= 0.0f);
   HWY_DASSERT(rows == 1 || (x_stride >= cols && out_stride >= cols));
-  RmsNormCall<X, Out> call{x, x_stride, nullptr, nullptr, out, out_stride, rows, cols, &options};
-  if constexpr (std::is_same_v<Gain, float>) {
-    call.gain_f32 = gain;
-  } else {
-    call.gain_bf16 = gain;
-  }
-  RmsNormDispatch(call);
+  RmsNormDispatch(MakeRmsNormCall(x, x_stride, gain, out, out_stride, rows, cols, options));
 }
 
-#define PRENORM_RMS_NORM(X, GAIN, OUT)                                                                              \
+#define PRENORM_NORM(X, GAIN, OUT)                                                                       \
   template void RmsNorm<X, GAIN, OUT>(const X*, size_t, const GAIN*, OUT*, size_t, size_t rows, size_t cols, \
                                       const RmsNormOptions&);
 #include "kernels/variants.inc"

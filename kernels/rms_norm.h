@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
 #include "prenorm/norm.h"
 
@@ -20,6 +21,18 @@ struct RmsNormCall {
   size_t cols;
   const RmsNormOptions* options;
 };
+
+template <typename X, typename Gain, typename Out>
+RmsNormCall<X, Out> MakeRmsNormCall(const X* x, size_t x_stride, const Gain* gain, Out* out, size_t out_stride,
+                                    size_t rows, size_t cols, const RmsNormOptions& options) {
+  RmsNormCall<X, Out> call{x, x_stride, nullptr, nullptr, out, out_stride, rows, cols, &options};
+  if constexpr (std::is_same_v<Gain, float>) {
+    call.gain_f32 = gain;
+  } else {
+    call.gain_bf16 = gain;
+  }
+  return call;
+}
 
 void RmsNormDispatch(const RmsNormCall<float, float>& call);
 void RmsNormDispatch(const RmsNormCall<float, bf16>& call);

@@ -1,4 +1,5 @@
-// Normalization of rows: RMSNorm and softmax. Plain functions over pointers and strides.
+// Normalization of rows: RMSNorm, LayerNorm, both with a residual sum, and softmax. Functions over pointers and strides.
+// norm_checked.h has the same with every argument checked, norm_parallel.h with the rows shared among threads.
 //
 // Every function here runs on the best SIMD target of the CPU, is reentrant, and neither allocates, prints nor throws.
 // Sizes and strides count elements. Rows of length `cols` start at multiples of their stride; what lies between two rows
@@ -76,11 +77,74 @@ void RmsNorm(const X* x, size_t x_stride, decltype(nullptr), Out* out, size_t ou
 template <typename X>
 void InvRms(const X* x, size_t x_stride, float* inv_rms, size_t rows, size_t cols, const RmsNormOptions& options);
 
+/// How LayerNorm takes its variance.
+enum class VarianceForm {
+  kTwoPass,     ///< Rough mean, then sums of the distances and of their squares, with a correction by their mean.
+  kSinglePass,  ///< One pass over memory: moments of 1024 elements at a time, merged as by Chan, Golub and LeVeque.
+};
+
+struct LayerNormOptions {
+  float eps = 0.0f;  ///< >= 0, added to the variance. Hugging Face `layer_norm_eps`, GGUF `*.attention.layer_norm_epsilon`.
+  VarianceForm variance = VarianceForm::kTwoPass;
+};
+
+/// out[r][c] = gain[c] * (x[r][c] - mean) / sqrt(variance + eps) + bias[c], with the biased variance of row r.
+///
+/// Shapes    x, out: [rows, cols], strides >= cols; gain, bias: [cols], each or both null for ones and zeros.
+/// Types     X, Affine, Out: each float or bf16. Arithmetic in f32, sums in 64 f32 lanes with an f64 spine.
+/// Memory    out == x is allowed where both types are equal, other overlap is not.
+/// Requires  cols > 0, eps >= 0 (debug builds assert).
+/// Accuracy  f32: absolute error at most 2^-24 * (8 |gain * x_hat| + 24 |gain| + 2 |bias|), however large the mean is
+///           against the standard deviation (up to 10^6 times). Rows of any finite magnitude are right. A constant row
+///           gives exactly the bias, with eps = 0 NaN; any NaN or Inf makes its row NaN.
+/// Source    Ba, Kiros and Hinton 2016, eq. 4; as torch.nn.LayerNorm over the last axis.
+template <typename X, typename Affine, typename Out>
+void LayerNorm(const X* x, size_t x_stride, const Affine* gain, const Affine* bias, Out* out, size_t out_stride,
+               size_t rows, size_t cols, const LayerNormOptions& options);
+
+/// How the branch output f joins the residual stream x.
+enum class ResidualForm {
+  kPlain,         ///< x + f.
+  kScaledInput,   ///< alpha * x + f (DeepNorm, Wang et al. 2022).
+  kScaledBranch,  ///< x + alpha * f (SkipInit, De and Smith 2020).
+  kLayerScale,    ///< x + lambda[c] * f (LayerScale, Touvron et al. 2021).
+};
+
+/// Which sum the statistics see where it is stored in 16 bits.
+enum class ResidualStatistics {
+  kUnroundedSum,  ///< As computed in f32; a row whose squares leave the range of f32 falls back to the stored sum.
+  kRoundedSum,    ///< As stored.
+};
+
+struct Residual {
+  ResidualForm form = ResidualForm::kPlain;
+  float alpha = 1.0f;             ///< kScaledInput and kScaledBranch.
+  const float* lambda = nullptr;  ///< kLayerScale: [cols].
+  ResidualStatistics statistics = ResidualStatistics::kUnroundedSum;
+};
+
+/// sum[r][c] = x and f joined as `residual` says (one FMA, one rounding); out = RmsNorm of the stored sum, in one go.
+///
+/// Shapes    x, f, sum, out: [rows, cols] with strides of their own.
+/// Types     X (of x, f and sum) and Out: float and float, float and bf16, bf16 and bf16; Gain as in RmsNorm.
+/// Memory    sum == x or sum == f is allowed; so is out == x or out == f where that is not sum and the types are equal.
+/// The rest is as in RmsNorm.
+template <typename X, typename Gain, typename Out>
+void ResidualRmsNorm(const X* x, size_t x_stride, const X* f, size_t f_stride, X* sum, size_t sum_stride,
+                     const Gain* gain, Out* out, size_t out_stride, size_t rows, size_t cols, const Residual& residual,
+                     const RmsNormOptions& options);
+
+/// As ResidualRmsNorm, with LayerNorm of the stored sum.
+template <typename X, typename Affine, typename Out>
+void ResidualLayerNorm(const X* x, size_t x_stride, const X* f, size_t f_stride, X* sum, size_t sum_stride,
+                       const Affine* gain, const Affine* bias, Out* out, size_t out_stride, size_t rows, size_t cols,
+                       const Residual& residual, const LayerNormOptions& options);
+
 /// x[r][c] = exp(x[r][c] - m) / sum over c of exp(x[r][c] - m), with m the maximum of the row; in place.
 ///
 /// Shapes    x: [rows, cols], stride >= cols.
 /// Requires  cols > 0.
-/// Accuracy  4 ULP for results that are normal. -Inf is a masked element and gives 0; a row of -Inf alone gives zeros.
+/// Accuracy  relative error 2^-24 * (6 + |x - m|) where the result is normal. -Inf is a masked element and gives 0; a row of -Inf alone gives zeros.
 ///           NaN or +Inf makes its row NaN.
 void Softmax(float* x, size_t stride, size_t rows, size_t cols);
 

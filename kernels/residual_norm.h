@@ -1,0 +1,34 @@
+// What the units of residual + norm share with the public entries.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/layer_norm.h"
+#include "kernels/rms_norm.h"
+
+namespace prenorm {
+
+// norm.x is the sum: written by the first visit of a row, read by the sweep.
+template <class Norm, typename X>
+struct ResidualCall {
+  const X* x;
+  size_t x_stride;
+  const X* f;
+  size_t f_stride;
+  X* sum;
+  const Residual* residual;
+  Norm norm;
+};
+template <typename X, typename Out>
+using ResidualRmsCall = ResidualCall<RmsNormCall<X, Out>, X>;
+template <typename X, typename Out>
+using ResidualLayerCall = ResidualCall<LayerNormCall<X, Out>, X>;
+
+void ResidualRmsNormDispatch(const ResidualRmsCall<float, float>& call);
+void ResidualRmsNormDispatch(const ResidualRmsCall<float, bf16>& call);
+void ResidualRmsNormDispatch(const ResidualRmsCall<bf16, bf16>& call);
+void ResidualLayerNormDispatch(const ResidualLayerCall<float, float>& call);
+void ResidualLayerNormDispatch(const ResidualLayerCall<float, bf16>& call);
+void ResidualLayerNormDispatch(const ResidualLayerCall<bf16, bf16>& call);
+
+}  // namespace prenorm
