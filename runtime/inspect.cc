@@ -155,26 +155,36 @@ std::vector<std::string> Obstacles(std::unique_ptr<TensorSource> source) {
   return found;
 }
 
-}  // namespace
-
-Result<Inspection> Inspect(const std::string& path, const InspectOptions& options) {
-  Result<std::unique_ptr<TensorSource>> opened = OpenModelFile(path, FileAccess::kMap);
-  if (!opened.ok()) return opened.status();
-  const TensorSource& source = **opened;
-  const Metadata& meta = source.metadata();
+Inspection InspectSource(std::unique_ptr<TensorSource> source, const InspectOptions& options) {
+  const Metadata& meta = source->metadata();
   Inspection out;
-  out.path = path;
-  out.format = source.format() == ModelFormat::kGguf ? "gguf" : "huggingface";
-  if (const auto* gguf = dynamic_cast<const GgufFile*>(&source)) out.version = gguf->version();
+  out.path = source->path();
+  out.format = source->format() == ModelFormat::kGguf ? "gguf" : "huggingface";
+  if (const auto* gguf = dynamic_cast<const GgufFile*>(source.get())) out.version = gguf->version();
   out.architecture = meta.String("general.architecture").value_or(meta.String("model_type").value_or(""));
   out.name = meta.String("general.name").value_or("");
   for (const MetaEntry& entry : meta.entries()) out.metadata.push_back(DescribeKey(meta, entry));
-  DescribeTensors(source, out);
-  out.norms = FindNorms(source);
+  DescribeTensors(*source, out);
+  out.norms = FindNorms(*source);
   ReckonMemory(meta, options, out);
-  out.reasons = Obstacles(std::move(*opened));
+  out.reasons = Obstacles(std::move(source));
   out.supported = out.reasons.empty();
   return out;
+}
+
+}  // namespace
+
+Result<Inspection> Inspect(const std::string& path, const InspectOptions& options) {
+  Result<std::unique_ptr<TensorSource>> source = OpenModelFile(path, FileAccess::kMap);
+  if (!source.ok()) return source.status();
+  return InspectSource(std::move(*source), options);
+}
+
+Result<Inspection> InspectMemory(std::span<const uint8_t> bytes, const std::string& name,
+                                 const InspectOptions& options) {
+  Result<GgufFile> file = GgufFile::FromMemory(bytes, name);
+  if (!file.ok()) return file.status();
+  return InspectSource(std::make_unique<GgufFile>(std::move(*file)), options);
 }
 
 }  // namespace prenorm

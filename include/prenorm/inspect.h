@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -78,5 +79,9 @@ struct Inspection {
 /// Errors: kNotFound, kIo; kBadModel for a damaged file; kUnsupported for versions and tensor types that are not read.
 /// Thread-safe.
 Result<Inspection> Inspect(const std::string& path, const InspectOptions& options = {});
+
+/// The same for a GGUF file in memory, aligned to 8 bytes; `name` stands for the path.
+Result<Inspection> InspectMemory(std::span<const uint8_t> bytes, const std::string& name,
+                                 const InspectOptions& options = {});
 
 }  // namespace prenorm

@@ -129,6 +129,15 @@ TEST(InspectTest, NamesBothNumbersWhenTokensExceedTheEmbedding) {  // F30
   std::filesystem::remove(path);
 }
 
+TEST(InspectTest, ReadsAModelInMemory) {
+  const std::vector<uint8_t> bytes = TinyLlama("llama").Build();
+  const Result<Inspection> inspected = InspectMemory(bytes, "embedded");
+  ASSERT_TRUE(inspected.ok()) << inspected.status().message();
+  EXPECT_TRUE(inspected->supported);
+  EXPECT_EQ(inspected->path, "embedded");
+  EXPECT_EQ(inspected->tensors.size(), 20u);
+}
+
 TEST(InspectTest, PassesTheErrorOfADamagedFileOn) {
   const Result<Inspection> absent = Inspect("no/such/file.gguf");
   EXPECT_EQ(absent.status().code(), StatusCode::kNotFound);
