@@ -14,13 +14,14 @@ model_name=smollm2-135m-instruct-q4_1
 
 build=$(build_dir)
 prenorm=$build/bin/prenorm
-# The stamp is the set-up script that last succeeded here: what it checks need not be checked again.
-if ! cmp -s "$root/cmake/setup.sh" "$build/setup.stamp"; then
+# The stamp is the set-up script that last succeeded for this tree: what it checks need not be checked again.
+stamp() { printf '# %s\n' "$root"; cat "$root/cmake/setup.sh"; }
+if ! cmp -s <(stamp) "$build/setup.stamp"; then
   install_packages "${packages_build[@]}"
   say "configuring and building in $build (some minutes the first time)"
   configure
   compile prenorm_cli
-  cp "$root/cmake/setup.sh" "$build/setup.stamp"
+  stamp >"$build/setup.stamp"
 elif [[ $(ninja -C "$build" -n prenorm_cli) != *"no work to do"* ]]; then
   say "the tree has changed: building again in $build"
   compile prenorm_cli
