@@ -21,6 +21,7 @@ class GgufFile : public TensorSource {
     FileAccess access = FileAccess::kMap;
   };
 
+  /// Any part of a split model (NAME-00001-of-00003.gguf) opens all of them; metadata() is that of the first.
   static Result<GgufFile> Open(const std::string& path, const Options& options);
   static Result<GgufFile> Open(const std::string& path) { return Open(path, Options()); }
 
@@ -33,9 +34,11 @@ class GgufFile : public TensorSource {
 
  private:
   explicit GgufFile(std::string path) : TensorSource(ModelFormat::kGguf, std::move(path)) {}
-  static Result<GgufFile> Assemble(MappedFile bytes, const std::string& path);
+  Status AddPart(MappedFile bytes, const std::string& path);
+  Status CheckPart(const Metadata& metadata, const std::string& path, uint64_t number) const;
 
   uint32_t version_ = 0;
+  uint64_t n_parts_ = 1;
 };
 
 }  // namespace prenorm

@@ -171,6 +171,48 @@ TEST(GgufFileTest, OpensAPathWithSpacesAndUnicodeInEveryAccess) {  // R14
   std::filesystem::remove(path);
 }
 
+GgufWriter Part(uint16_t number, uint16_t count) {
+  GgufWriter writer;
+  if (number == 0) writer.String("general.architecture", "llama");
+  writer.Number<uint16_t>("split.no", 2, number)
+      .Number<uint16_t>("split.count", 2, count)
+      .Number<int32_t>("split.tensors.count", 5, 2);
+  return writer;
+}
+
+TEST(GgufFileTest, OpensAllPartsOfASplitModel) {
+  const std::string first = WriteTemporary("split-00001-of-00002.gguf", Part(0, 2).TensorF32("a", {1}, {1}).Build());
+  const std::string second = WriteTemporary("split-00002-of-00002.gguf", Part(1, 2).TensorF32("b", {1}, {2}).Build());
+  for (const std::string& path : {first, second}) {
+    const Result<GgufFile> file = GgufFile::Open(path, {FileAccess::kMapPrivate});
+    ASSERT_TRUE(file.ok()) << file.status().message();
+    EXPECT_EQ(file->metadata().String("general.architecture"), "llama");
+    EXPECT_EQ(*reinterpret_cast<const float*>(file->Find("a")->data), 1.0f);
+    EXPECT_EQ(*reinterpret_cast<const float*>(file->Find("b")->data), 2.0f);
+    EXPECT_EQ(file->Find("b")->file, 1u);
+    EXPECT_EQ(file->writable(*file->Find("b")), file->Find("b")->data);
+  }
+  const auto expect_refused = [&](std::string_view word) {
+    const Status status = GgufFile::Open(first).status();
+    EXPECT_FALSE(status.ok());
+    EXPECT_NE(status.message().find(word), std::string::npos) << "no '" << word << "' in: " << status.message();
+  };
+  WriteTemporary("split-00002-of-00002.gguf", Part(1, 2).TensorF32("a", {1}, {2}).Build());
+  expect_refused("'a'");  // F6: the same name in two parts
+  WriteTemporary("split-00002-of-00002.gguf", Part(0, 2).TensorF32("b", {1}, {2}).Build());
+  expect_refused("expected part 2");
+  WriteTemporary("split-00002-of-00002.gguf", Part(1, 2).Build());
+  expect_refused("expected 2 tensors, found 1");
+  std::filesystem::remove(second);
+  expect_refused("split-00002-of-00002.gguf");
+  const std::vector<uint8_t> part = Part(0, 2).Build();
+  EXPECT_EQ(GgufFile::FromMemory(part, "m").status().code(), StatusCode::kUnsupported);
+  const std::string renamed = WriteTemporary("renamed.gguf", part);
+  EXPECT_NE(GgufFile::Open(renamed).status().message().find("-00001-of-00002.gguf"), std::string::npos);
+  std::filesystem::remove(first);
+  std::filesystem::remove(renamed);
+}
+
 TEST(GgufFileTest, AReadFileSurvivesItsTruncation) {  // R15
   const std::string path = WriteTemporary("prenorm_truncated.gguf", SmallModel().Build());
   const Result<GgufFile> file = GgufFile::Open(path, {FileAccess::kRead});
