@@ -135,18 +135,19 @@ void AddTile(D df, const float* HWY_RESTRICT a, size_t a_stride, size_t terms, c
   if constexpr (kRows > 5) StoreRow<kVecs>(df, s50, s51, s52, s53, c + 5 * c_stride);
 }
 
-// A vector never crosses into the next key block.
-static_assert(hn::MaxLanes(RowTag()) <= kKeyBlock && kKeyBlock % 16 == 0);
+// Scores are computed and summed in blocks of 16 positions on every target. A vector never crosses a block.
+inline constexpr size_t kScoreBlock = 16;
+static_assert(hn::MaxLanes(RowTag()) <= kScoreBlock && kKeyBlock % kScoreBlock == 0);
 
-// scores[r][p] = q[r] . key[p] for p in [begin, end) of a chunk, whole vectors; `keys` is the chunk's first element.
+// scores[r][p] = q[r] . key[p] for the blocks that hold [begin, end) of a chunk; `keys` is the chunk's first element.
 template <size_t kRows, class T>
 void TileScores(const float* q, size_t q_stride, const T* keys, size_t head_dim, size_t begin, size_t end,
                 float* HWY_RESTRICT scores) {
   const RowTag df;
   const size_t N = hn::Lanes(df);
   constexpr size_t kWide = kRows * 4 <= kTileSums ? 4 : 2;
-  begin = begin / N * N;
-  end = hwy::RoundUpTo(end, N);
+  begin = begin / kScoreBlock * kScoreBlock;
+  end = hwy::RoundUpTo(end, kScoreBlock);
   for (size_t r = 0; r < kRows; ++r) {
     for (size_t p = begin; p < end; p += N) hn::StoreU(hn::Zero(df), df, scores + r * kAttentionChunk + p);
   }
@@ -210,20 +211,18 @@ struct Softmax {
   float sum;  // Of e^(score - max).
 };
 
-// Turns the products of positions [begin, end) into weights e^(score - max). Other elements of the vectors touched get 0.
-// The sum has 16 virtual lanes, position modulo 16, on every target.
-inline Softmax SoftmaxWeights(float* HWY_RESTRICT scores, size_t begin, size_t end, float scale, float soft_cap) {
+// Turns the products of positions [begin, end) into scores, those of the other elements of whole score blocks into -Inf;
+// returns the maximum. A NaN may get lost in it: its own weight will be NaN.
+inline float MaskedMax(float* HWY_RESTRICT scores, size_t begin, size_t end, float scale, float soft_cap) {
   const RowTag df;
   const hn::RebindToSigned<RowTag> di;
   const size_t N = hn::Lanes(df);
-  constexpr size_t kLanes = 16;
-  const size_t vector_begin = begin / N * N;
-  const size_t vector_end = hwy::RoundUpTo(end, N);
   const auto masked = hn::Neg(hn::Inf(df));
   const auto scale_vec = hn::Set(df, scale);
   const auto cap = hn::Set(df, soft_cap);
   auto max = hn::Set(df, -hwy::HighestValue<float>());
-  for (size_t p = vector_begin; p < vector_end; p += N) {
+  const size_t block_end = hwy::RoundUpTo(end, kScoreBlock);
+  for (size_t p = begin / kScoreBlock * kScoreBlock; p < block_end; p += N) {
     auto score = hn::Mul(hn::LoadU(df, scores + p), scale_vec);
     if (soft_cap > 0.0f) score = SoftCapped(df, score, cap);
     if (p < begin || p + N > end) {
@@ -233,27 +232,33 @@ inline Softmax SoftmaxWeights(float* HWY_RESTRICT scores, size_t begin, size_t e
       score = hn::IfThenElse(hn::RebindMask(df, outside), masked, score);
     }
     hn::StoreU(score, df, scores + p);
-    max = hn::IfThenElse(hn::Gt(score, max), score, max);
+    max = hn::Max(score, max);
   }
-  const float row_max = hn::ReduceMax(df, max);
-  const auto max_vec = hn::Set(df, row_max);
-  for (size_t p = vector_begin; p < vector_end; p += N) {
-    hn::StoreU(FastExp(df, hn::Sub(hn::LoadU(df, scores + p), max_vec)), df, scores + p);
-  }
-  const size_t sum_begin = begin / kLanes * kLanes;
-  const size_t sum_end = hwy::RoundUpTo(end, kLanes);
-  for (size_t p = sum_begin; p < vector_begin; ++p) scores[p] = 0.0f;
-  for (size_t p = vector_end; p < sum_end; ++p) scores[p] = 0.0f;
-  HWY_ALIGN float lanes[kLanes];
-  for (size_t lane = 0; lane < kLanes; lane += N) {
+  return hn::ReduceMax(df, max);
+}
+
+// Turns the scores of the blocks that hold [begin, end) into weights e^(score - max) and returns their sum. It has 16
+// virtual lanes, position modulo 16, on every target.
+inline float WeightsFromScores(float* HWY_RESTRICT scores, size_t begin, size_t end, float max) {
+  const RowTag df;
+  const size_t N = hn::Lanes(df);
+  const auto max_vec = hn::Set(df, max);
+  const size_t block_begin = begin / kScoreBlock * kScoreBlock;
+  const size_t block_end = hwy::RoundUpTo(end, kScoreBlock);
+  HWY_ALIGN float lanes[kScoreBlock];
+  for (size_t lane = 0; lane < kScoreBlock; lane += N) {
     auto sum = hn::Zero(df);
-    for (size_t p = sum_begin + lane; p < sum_end; p += kLanes) sum = hn::Add(sum, hn::LoadU(df, scores + p));
+    for (size_t p = block_begin + lane; p < block_end; p += kScoreBlock) {
+      const auto weight = FastExp(df, hn::Sub(hn::LoadU(df, scores + p), max_vec));
+      hn::StoreU(weight, df, scores + p);
+      sum = hn::Add(sum, weight);
+    }
     hn::StoreU(sum, df, lanes + lane);
   }
-  for (size_t half = kLanes / 2; half != 0; half /= 2) {
+  for (size_t half = kScoreBlock / 2; half != 0; half /= 2) {
     for (size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
   }
-  return {row_max, lanes[0]};
+  return lanes[0];
 }
 
 // Merges the result of a chunk into that of the chunks before it. A sum of 0 means that nothing was seen.

@@ -120,8 +120,14 @@ void TileOfRows(const AttentionArgs& args, const ChunkKv<T>& kv, const Queries& 
   TileScores<kRows>(queries.q, queries.stride, kv.keys, head_dim, hull.begin, hull.end, memory.scores);
   for (size_t r = 0; r < kRows; ++r) {
     if (ranges[r].empty()) continue;
-    softmax[r] = SoftmaxWeights(memory.scores + r * kAttentionChunk, ranges[r].begin, ranges[r].end, args.scale,
-                                args.soft_cap);
+    softmax[r].max = MaskedMax(memory.scores + r * kAttentionChunk, ranges[r].begin, ranges[r].end, args.scale,
+                               args.soft_cap);
+  }
+  // A loop of its own, so that the latencies at the ends of the rows overlap.
+  for (size_t r = 0; r < kRows; ++r) {
+    if (ranges[r].empty()) continue;
+    softmax[r].sum =
+        WeightsFromScores(memory.scores + r * kAttentionChunk, ranges[r].begin, ranges[r].end, softmax[r].max);
   }
 
   // A weight of 0 would not shut out a NaN or Inf value: rows never touch values they do not see.
