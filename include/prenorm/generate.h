@@ -62,6 +62,7 @@ struct GenerateOptions {
   int64_t max_new_tokens = -1;     ///< -1: until an end token, a stop string or a full context. 0 only evaluates the prompt.
   std::vector<std::string> stop;   ///< The text ends before the first of these.
   bool ignore_end_tokens = false;  ///< Go on after end tokens (benchmarks).
+  std::vector<TokenId> history;    ///< What the session already holds, where the penalties shall count it too.
   SamplerOptions sampler;
 };
 
@@ -80,7 +81,8 @@ struct GenerateResult {
   GenerateTimings timings;
 };
 
-/// Called with each new piece of text that is certain (possibly empty) and the id that caused it; return false to stop.
+/// Called with each new piece of text that is certain (possibly empty) and the id that caused it; return false to stop
+/// (kInterrupted). Text held back until an interruption comes with the id -1.
 using TokenCallback = std::function<bool(std::string_view text, TokenId id)>;
 
 /// Evaluates `prompt` in `session` (after what it already holds) and generates. One path for every front end.

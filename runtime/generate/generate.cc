@@ -1,0 +1,170 @@
+// The loop from prompt ids to text. Every front end comes through here.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "prenorm/generate.h"
+#include "runtime/generate/stop_matcher.h"
+
+namespace prenorm {
+namespace {
+
+uint64_t NowNs() {
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
+}
+
+// Lends a cancel flag to a session for the duration of a call.
+class CancelScope {
+ public:
+  CancelScope(Session& session, const std::atomic<bool>* cancel) : session_(session) { session.set_cancel_flag(cancel); }
+  ~CancelScope() { session_.set_cancel_flag(nullptr); }
+  CancelScope(const CancelScope&) = delete;
+  CancelScope& operator=(const CancelScope&) = delete;
+
+ private:
+  Session& session_;
+};
+
+// One call of Generate: what its steps share.
+class Run {
+ public:
+  Run(Session& session, const GenerateOptions& options, const TokenCallback& on_token, Sampler sampler, StopMatcher stop,
+      bool continues_text)
+      : session_(session),
+        options_(options),
+        on_token_(on_token),
+        sampler_(std::move(sampler)),
+        stop_(std::move(stop)),
+        decoder_(session.model().tokenizer(), continues_text) {}
+
+  Result<GenerateResult> Execute(std::span<const TokenId> prompt) {
+    const uint64_t begin = NowNs();
+    result_.prompt_tokens = prompt.size();
+    for (TokenId id : options_.history) sampler_.Accept(id);
+    for (TokenId id : prompt) sampler_.Accept(id);
+    if (!prompt.empty()) {
+      if (Status status = session_.Eval(prompt); !status.ok()) return Failed(status);
+    }
+    const uint64_t decode_begin = NowNs();
+    result_.timings.prefill_ns = decode_begin - begin;
+    while (true) {
+      if (OutOfTokens()) {
+        result_.finish_reason = FinishReason::kLength;
+        break;
+      }
+      const TokenId id = NextToken();
+      result_.ids.push_back(id);
+      const bool goes_on = HandOut(id);
+      if (result_.ids.size() == 1) result_.timings.ttft_ns = NowNs() - begin;
+      if (!goes_on) break;
+      if (Status status = session_.Eval(std::span(&id, 1)); !status.ok()) {
+        result_.timings.decode_ns = NowNs() - decode_begin;
+        return Failed(status);
+      }
+    }
+    result_.timings.decode_ns = NowNs() - decode_begin;
+    return std::move(result_);
+  }
+
+ private:
+  // The token just chosen takes a place in the context too, though it is evaluated only with the next step.
+  bool OutOfTokens() const {
+    if (session_.position() + (pending_ ? 1 : 0) >= session_.capacity()) return true;
+    return options_.max_new_tokens >= 0 && result_.ids.size() >= static_cast<uint64_t>(options_.max_new_tokens);
+  }
+
+  TokenId NextToken() {
+    const std::span<const float> logits = session_.logits();
+    work_.assign(logits.begin(), logits.end());
+    const TokenId id = sampler_.Sample(work_);
+    sampler_.Accept(id);
+    return id;
+  }
+
+  // Turns `id` into text, hands it out, and says whether another token shall follow.
+  bool HandOut(TokenId id) {
+    const std::span<const TokenId> end_tokens = session_.model().tokenizer().end_tokens();
+    const bool ends =
+        !options_.ignore_end_tokens && std::find(end_tokens.begin(), end_tokens.end(), id) != end_tokens.end();
+    std::string text = ends ? std::string() : stop_.Push(decoder_.Push(id));
+    pending_ = true;
+    const bool last = ends || stop_.matched() || OutOfTokens();
+    pending_ = false;
+    if (last) {
+      result_.finish_reason = ends || stop_.matched() ? FinishReason::kStop : FinishReason::kLength;
+      text += FlushText();
+      if (stop_.matched()) result_.finish_reason = FinishReason::kStop;
+    }
+    result_.text += text;
+    if (on_token_ && !on_token_(text, id) && !last) {
+      result_.finish_reason = FinishReason::kInterrupted;
+      result_.text += FlushText();
+      return false;
+    }
+    return !last;
+  }
+
+  std::string FlushText() {
+    std::string text = stop_.Push(decoder_.Flush());
+    return text + stop_.Flush();
+  }
+
+  // A cancelled run is a result, not an error: the text so far counts.
+  Result<GenerateResult> Failed(const Status& status) {
+    if (status.code() != StatusCode::kCancelled) return status;
+    result_.finish_reason = FinishReason::kInterrupted;
+    const std::string rest = FlushText();
+    result_.text += rest;
+    if (on_token_ && !rest.empty()) on_token_(rest, -1);
+    return std::move(result_);
+  }
+
+  Session& session_;
+  const GenerateOptions& options_;
+  const TokenCallback& on_token_;
+  Sampler sampler_;
+  StopMatcher stop_;
+  StreamDecoder decoder_;
+  std::vector<float> work_;  // [vocab_size]
+  bool pending_ = false;     // The last token of result_.ids is not in the session yet.
+  GenerateResult result_;
+};
+
+}  // namespace
+
+const char* FinishReasonName(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::kStop: return "stop";
+    case FinishReason::kLength: return "length";
+    case FinishReason::kInterrupted: return "interrupted";
+  }
+  return "unknown";
+}
+
+Result<GenerateResult> Generate(Session& session, std::span<const TokenId> prompt, const GenerateOptions& options,
+                                const TokenCallback& on_token, const std::atomic<bool>* cancel) {
+  if (prompt.empty() && session.position() == 0) {
+    return Status(StatusCode::kInvalidArgument,
+                  "The prompt is empty and the model has nothing to start from.\n"
+                  "prompt: expected at least 1 token, found 0\n"
+                  "Give a prompt.");
+  }
+  if (options.max_new_tokens < -1) {
+    return Status(StatusCode::kInvalidArgument, "max_new_tokens is out of range.\nmax_new_tokens: expected -1 or more, found " +
+                                                    std::to_string(options.max_new_tokens) +
+                                                    "\nGive -1 for no limit but the context.");
+  }
+  Result<Sampler> sampler = Sampler::Create(options.sampler);
+  if (!sampler.ok()) return sampler.status();
+  Result<StopMatcher> stop = StopMatcher::Create(options.stop);
+  if (!stop.ok()) return stop.status();
+  const Tokenizer& tokenizer = session.model().tokenizer();
+  const bool continues_text = session.position() > 0 || std::any_of(prompt.begin(), prompt.end(), [&](TokenId id) {
+    return !tokenizer.IsControl(id);
+  });
+  const CancelScope scope(session, cancel);
+  Run run(session, options, on_token, std::move(sampler).value(), std::move(stop).value(), continues_text);
+  return run.Execute(prompt);
+}
+
+}  // namespace prenorm
