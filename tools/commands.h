@@ -1,0 +1,16 @@
+// The commands of prenorm. Each takes its options and returns the exit code of the process.
+#pragma once
+
+#include "tools/common/options.h"
+
+namespace prenorm::tools {
+
+int RunGenerate(const Options& options);
+int RunChat(const Options& options);
+int RunTokenize(const Options& options);
+int RunLogits(const Options& options);
+int RunInspect(const Options& options);
+int RunBench(const Options& options);
+int RunProfile(const Options& options);
+
+}  // namespace prenorm::tools

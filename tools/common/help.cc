@@ -1,0 +1,59 @@
+// Lays out the options of a command by group.
+#include "tools/common/help.h"
+
+#include <algorithm>
+
+namespace prenorm::tools {
+namespace {
+
+// "-n, --max-new-tokens N"
+std::string Heading(const OptionSpec& spec) {
+  std::string text;
+  for (const char* c = spec.names; *c != '\0'; ++c) text += *c == ',' ? std::string(", ") : std::string(1, *c);
+  if (spec.value[0] != '\0') text += std::string(" ") + spec.value;
+  return text;
+}
+
+std::string Notes(const OptionSpec& spec) {
+  const std::string value = spec.default_text[0] != '\0' ? spec.default_text : ValueText(spec, Options());
+  std::string notes;
+  if (spec.choices[0] != '\0') notes += std::string(" ") + spec.choices + ";";
+  if (!value.empty() && value != "off") notes += " default: " + value + ";";
+  if (spec.environment[0] != '\0') notes += std::string(" ") + spec.environment + ";";
+  if (notes.empty()) return "";
+  notes.pop_back();
+  return " [" + notes.substr(1) + "]";
+}
+
+}  // namespace
+
+std::string CommandHelp(const CommandInfo& info) {
+  std::string text = std::string("prenorm ") + info.name + ": " + info.summary + "\n\nUsage:    prenorm " + info.name +
+                     " [MODEL] [OPTION...]\nExample:  " + info.example + "\n";
+  std::string group;
+  for (const OptionSpec& spec : OptionTable()) {
+    if ((spec.commands & info.command) == 0) continue;
+    if (group != spec.group) {
+      group = spec.group;
+      text += "\n" + group + ":\n";
+    }
+    std::string heading = "  " + Heading(spec);
+    heading.resize(std::max<size_t>(heading.size() + 1, 30), ' ');
+    text += heading + spec.help + Notes(spec) + "\n";
+  }
+  return text;
+}
+
+std::string PrintedConfig(const CommandInfo& info, const ParsedOptions& parsed) {
+  std::string text;
+  for (const OptionSpec& spec : OptionTable()) {
+    if ((spec.commands & info.command) == 0 || OptionName(spec) == "help" || OptionName(spec) == "print-config") continue;
+    const Origin origin = parsed.origins.at(&spec);
+    std::string value = ValueText(spec, parsed.options);
+    if (origin == Origin::kBuiltIn && spec.default_text[0] != '\0') value = spec.default_text;
+    text += OptionName(spec) + " = " + value + "  (" + OriginName(origin) + ")\n";
+  }
+  return text;
+}
+
+}  // namespace prenorm::tools

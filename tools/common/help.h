@@ -1,0 +1,21 @@
+// Help texts, made from the option table.
+#pragma once
+
+#include <string>
+
+#include "tools/common/options.h"
+
+namespace prenorm::tools {
+
+/// What help says of a command, besides its options.
+struct CommandInfo {
+  Command command;
+  const char* name;
+  const char* summary;
+  const char* example;
+};
+
+std::string CommandHelp(const CommandInfo& info);
+std::string PrintedConfig(const CommandInfo& info, const ParsedOptions& parsed);
+
+}  // namespace prenorm::tools

@@ -1,0 +1,29 @@
+// What the machine is and has.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace prenorm::tools {
+
+/// Name of the processor, e.g. from /proc/cpuinfo; "unknown" where it cannot be told.
+std::string CpuName();
+
+/// Bytes that this process can still use: what the machine has free, or what its cgroup leaves; UINT64_MAX if unknown.
+uint64_t AvailableMemory();
+
+/// "1.2 GB", "98.4 MB".
+std::string SizeText(uint64_t bytes);
+
+/// {"cpu", "target", "threads", "version"}: the host object of every JSON output.
+nlohmann::ordered_json HostJson(int threads);
+
+/// One object with "schema" and "host" first, for a command's fields to follow.
+nlohmann::ordered_json NewJson(int threads);
+
+/// The object as one line; text that is no valid UTF-8 gets U+FFFD.
+std::string JsonLine(const nlohmann::ordered_json& json);
+
+}  // namespace prenorm::tools

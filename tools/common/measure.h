@@ -1,0 +1,27 @@
+// What bench and profile need to measure: clock, quantiles, a bandwidth probe, tokens to run on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "prenorm/tokenizer.h"
+
+namespace prenorm::tools {
+
+/// Nanoseconds of a monotonic clock.
+uint64_t NowNs();
+
+/// The q-quantile, 0 <= q <= 1, with linear interpolation. Requires a value.
+double Quantile(std::vector<double> values, double q);
+
+/// Read bandwidth of memory in bytes a second: the best of several sums over one word of each cache line of a buffer of
+/// 512 MB (less where memory is short, 0 where there is none), split over `threads`. Every line crosses from memory, so
+/// this is the ceiling for whatever reads weights once.
+double ProbeReadBandwidth(int threads);
+
+/// `count` ids spread over the vocabulary, the same ones every time.
+std::vector<TokenId> SpreadTokens(size_t count, size_t vocab_size);
+
+}  // namespace prenorm::tools

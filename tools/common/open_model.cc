@@ -1,0 +1,104 @@
+// Checks before loading, and the one line that says what runs.
+#include "tools/common/open_model.h"
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+
+#include "prenorm/target.h"
+#include "tools/common/catalog.h"
+#include "tools/common/host.h"
+#include "tools/common/interrupt.h"
+#include "tools/common/terminal.h"
+
+namespace prenorm::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Status CheckMemory(const std::string& path, const Options& options) {
+  std::error_code error;
+  const uint64_t bytes = std::filesystem::file_size(path, error);
+  const uint64_t available = AvailableMemory();
+  if (error || options.no_memory_check || bytes <= available) return Status();
+  return Status(StatusCode::kOutOfMemory, "The model does not fit in memory.\n" + path + ": needs " + SizeText(bytes) +
+                                              ", free are " + SizeText(available) +
+                                              "\nTake a smaller model, or insist with --no-memory-check.");
+}
+
+SessionOptions::Cache CacheType(const std::string& name) {
+  if (name == "f32") return SessionOptions::Cache::kF32;
+  if (name == "f16") return SessionOptions::Cache::kF16;
+  if (name == "bf16") return SessionOptions::Cache::kBF16;
+  return SessionOptions::Cache::kAuto;
+}
+
+Status OutOfRange(const char* name, int64_t value, const char* range) {
+  return Status(StatusCode::kInvalidArgument, std::string("An option is out of range.\n") + name + ": expected " + range +
+                                                  ", found " + std::to_string(value) + "\nGive a value in that range.");
+}
+
+}  // namespace
+
+Result<OpenedModel> OpenModel(const Options& options) {
+  if (!options.target.empty()) {
+    if (Status status = ForceTarget(options.target); !status.ok()) {
+      return Status(StatusCode::kInvalidArgument, status.message());
+    }
+  }
+  Result<std::string> path = FindModelFile(options.model);
+  if (!path.ok()) return path.status();
+  if (Status status = CheckMemory(*path, options); !status.ok()) return status;
+
+  const auto begin = Clock::now();
+  LoadOptions load;
+  load.use_mmap = !options.no_mmap;
+  bool shown = false;
+  load.progress = [&](float share) {
+    if (Clock::now() - begin > std::chrono::seconds(1)) {  // A second without a sign is long enough.
+      char text[64];
+      std::snprintf(text, sizeof text, "loading %3.0f %%", static_cast<double>(share) * 100);
+      Progress(text);
+      shown = true;
+    }
+    return !InterruptFlag();
+  };
+  Result<std::shared_ptr<const Model>> model = Model::Load(*path, load);
+  if (shown) Progress("");
+  if (!model.ok()) return model.status();
+  OpenedModel opened;
+  opened.model = std::move(model).value();
+  opened.load_ns = static_cast<uint64_t>((Clock::now() - begin) / std::chrono::nanoseconds(1));
+  if (!options.quiet) {
+    for (const std::string& warning : opened.model->warnings()) Note("prenorm: note: " + warning);
+    for (const std::string& warning : opened.model->tokenizer().warnings()) Note("prenorm: note: " + warning);
+  }
+  return opened;
+}
+
+Result<std::unique_ptr<Session>> OpenSession(const OpenedModel& opened, const Options& options, size_t least_context) {
+  if (options.threads < 0 || options.threads > 1024) return OutOfRange("--threads", options.threads, "1 to 1024");
+  if (options.context < 0) return OutOfRange("--context", options.context, "1 or more");
+  if (options.chunk < 1) return OutOfRange("--chunk", options.chunk, "1 or more");
+  SessionOptions session_options;
+  session_options.context = options.context > 0 ? static_cast<size_t>(options.context) : least_context;
+  session_options.threads = static_cast<int>(options.threads);
+  session_options.cache = CacheType(options.cache);
+  session_options.chunk = static_cast<size_t>(options.chunk);
+  Result<std::unique_ptr<Session>> session = Session::Create(opened.model, session_options);
+  if (!session.ok() || options.quiet || !StderrIsTerminal()) return session;
+
+  const Model& model = *opened.model;
+  const std::string threads = options.threads > 0 ? "as asked" : DefaultThreads().reason;
+  const std::string name = model.config().name.empty() ? model.config().architecture : model.config().name;
+  const uint64_t available = AvailableMemory();
+  Note(Styled(Style::kDim,
+              name + ", " + std::string(model.quantization()) + " | " + std::to_string((*session)->threads()) + " threads (" +
+                  threads + ") | " + ActiveTarget() + " | context " + std::to_string((*session)->capacity()) + " | needs " +
+                  SizeText(model.weight_bytes() + (*session)->memory_bytes()) +
+                  (available == std::numeric_limits<uint64_t>::max() ? "" : ", free " + SizeText(available))));
+  return session;
+}
+
+}  // namespace prenorm::tools

@@ -1,0 +1,97 @@
+// The option table. Command line, environment, help and --print-config are all made from it.
+#include "tools/common/options.h"
+
+namespace prenorm::tools {
+namespace {
+
+constexpr uint32_t kText = kGenerate | kChat;
+constexpr uint32_t kSessions = kText | kLogits | kBench | kProfile;
+constexpr uint32_t kModels = kSessions | kTokenize | kInspect;
+
+const OptionSpec kOptions[] = {
+    {"MODEL", "-m,--model", "", "A model file, or the name of one in the cache.", "Model", "PRENORM_MODEL", kModels,
+     &Options::model, "", "the default model"},
+    {"-t,--threads", "", "N", "Threads.", "Model", "PRENORM_THREADS", kSessions, &Options::threads, "",
+     "as many as this process may use"},
+    {"-c,--context", "--ctx-size", "N", "Tokens that prompt and answer may have together.", "Model", "PRENORM_CONTEXT",
+     kSessions | kInspect, &Options::context, "", "the model's, at most 8192"},
+    {"--cache", "", "TYPE", "Element type of the key-value cache.", "Model", "PRENORM_CACHE",
+     kSessions | kInspect, &Options::cache, "auto|f32|f16|bf16", ""},
+    {"--chunk", "--ubatch-size", "N", "Prompt tokens evaluated together.", "Model", "", kSessions, &Options::chunk, "", ""},
+    {"--target", "", "NAME", "SIMD target of the kernels, e.g. AVX2.", "Model", "PRENORM_TARGET", kModels, &Options::target,
+     "", "the best one of this CPU"},
+    {"--no-mmap", "", "", "Read the model file into memory instead of mapping it.", "Model", "", kModels, &Options::no_mmap,
+     "", ""},
+    {"--no-memory-check", "", "", "Load the model even where memory looks too small.", "Model", "", kSessions | kTokenize,
+     &Options::no_memory_check, "", ""},
+
+    {"-p,--prompt", "", "TEXT", "The text. Piped input is put before it, with a newline between.", "Prompt", "",
+     kText | kTokenize, &Options::prompt, "", "standard input"},
+    {"-f,--file", "", "FILE", "Take the text from a file, byte for byte.", "Prompt", "", kText | kTokenize, &Options::file, "",
+     ""},
+    {"-e,--escape", "", "", "Turn \\n, \\t, \\r, \\\\, \\\" and \\' of the prompt argument into what they stand for.", "Prompt",
+     "", kText | kTokenize, &Options::escape, "", ""},
+    {"--special", "", "", "Markers in the text, e.g. <|im_end|>, become control tokens.", "Prompt", "",
+     kGenerate | kTokenize, &Options::special, "", ""},
+    {"--add-special", "--bos", "", "Add what the model puts around a text, e.g. its beginning token.", "Prompt", "",
+     kTokenize, &Options::add_special, "", ""},
+    {"--system", "", "TEXT", "System message.", "Prompt", "", kChat, &Options::system, "", "what the model's template says"},
+    {"--show-prompt", "", "", "Print the rendered prompt and its ids, and answer nothing.", "Prompt", "", kChat,
+     &Options::show_prompt, "", ""},
+
+    {"-n,--max-new-tokens", "--n-predict", "N", "New tokens at most; -1: until the end of the answer or of the context.",
+     "Length", "", kText, &Options::max_new_tokens, "", ""},
+    {"--stop", "--stop-strings", "TEXT", "End before this text; may be given several times.", "Length", "", kText,
+     &Options::stop, "", ""},
+    {"--ignore-end-tokens", "--ignore-eos", "", "Go on after the model's end tokens.", "Length", "", kText,
+     &Options::ignore_end_tokens, "", ""},
+
+    {"--temp,--temperature", "", "T", "0 is greedy; higher is more varied.", "Sampling", "PRENORM_TEMPERATURE", kText,
+     &Options::temperature, "", ""},
+    {"--top-k", "", "K", "Only the K likeliest tokens; 0: all.", "Sampling", "", kText, &Options::top_k, "", ""},
+    {"--top-p", "", "P", "Only the likeliest tokens that hold the share P; 1: all.", "Sampling", "", kText, &Options::top_p, "",
+     ""},
+    {"--min-p", "", "P", "Only tokens at least P times as likely as the likeliest.", "Sampling", "", kText, &Options::min_p, "",
+     ""},
+    {"--typical-p", "--typical", "P", "Only tokens of about average surprise that hold the share P; 1: all.", "Sampling", "",
+     kText, &Options::typical_p, "", ""},
+    {"--repetition-penalty", "--repeat-penalty", "X", "Above 1: tokens seen before become less likely.", "Sampling", "", kText,
+     &Options::repetition_penalty, "", ""},
+    {"--presence-penalty", "", "X", "Subtracted once from the logit of a token seen before.", "Sampling", "", kText,
+     &Options::presence_penalty, "", ""},
+    {"--frequency-penalty", "", "X", "Subtracted as often as the token was seen.", "Sampling", "", kText,
+     &Options::frequency_penalty, "", ""},
+    {"--no-repeat-ngram-size", "", "N", "No sequence of N tokens occurs twice; 0: off.", "Sampling", "", kText,
+     &Options::no_repeat_ngram_size, "", ""},
+    {"--logit-bias", "", "ID=X", "Added to the logit of a token; may be given several times.", "Sampling", "", kText,
+     &Options::logit_bias, "", ""},
+    {"-s,--seed", "", "N", "The same seed gives the same text.", "Sampling", "PRENORM_SEED", kText, &Options::seed, "",
+     "random, and reported"},
+
+    {"--tokens", "", "IDS", "Token ids, separated by commas or spaces.", "Tokens", "", kLogits, &Options::tokens, "", ""},
+    {"--tokens-file", "", "FILE", "A file of token ids.", "Tokens", "", kLogits, &Options::tokens_file, "", ""},
+    {"-o,--out", "", "FILE", "The .npy file to write: f32 [tokens, vocabulary].", "Tokens", "", kLogits, &Options::out, "", ""},
+
+    {"--tests", "", "LIST", "pp512: a prompt of 512 tokens; tg128: 128 new tokens; tg128@d2048: after 2048 others.",
+     "Measuring", "", kBench, &Options::tests, "", ""},
+    {"--prefill", "", "N", "Tokens of the prompt.", "Measuring", "", kProfile, &Options::prefill, "", ""},
+    {"--decode", "", "N", "Tokens decoded one by one after it.", "Measuring", "", kProfile, &Options::decode, "", ""},
+    {"-r,--runs", "--repetitions", "N", "Measured repetitions, at least 5, after one that is not counted.", "Measuring", "",
+     kBench | kProfile, &Options::runs, "", ""},
+
+    {"--json", "", "", "Print one JSON object.", "Output", "", kModels & ~kLogits, &Options::json, "", ""},
+    {"--jsonl", "", "", "Print one JSON object a token.", "Output", "", kText, &Options::jsonl, "", ""},
+    {"--ids", "", "", "Print only the ids, separated by commas.", "Output", "", kTokenize, &Options::ids, "", ""},
+    {"--format", "", "TYPE", "Form of the table.", "Output", "", kBench, &Options::format, "md|csv|json", ""},
+    {"-q,--quiet", "", "", "No statistics.", "Output", "", kSessions, &Options::quiet, "", ""},
+    {"--color", "", "WHEN", "Colours in messages.", "Output", "", kModels, &Options::color, "auto|always|never", ""},
+    {"--print-config", "", "", "Print every option with its value and where that comes from.", "Output", "", kModels,
+     &Options::print_config, "", ""},
+    {"-h,--help", "", "", "This text.", "Output", "", kModels, &Options::help, "", ""},
+};
+
+}  // namespace
+
+std::span<const OptionSpec> OptionTable() { return kOptions; }
+
+}  // namespace prenorm::tools

@@ -1,0 +1,124 @@
+// Every option of every command: one struct of values, one table that describes them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "prenorm/status.h"
+
+namespace prenorm::tools {
+
+/// One bit a command.
+enum Command : uint32_t {
+  kGenerate = 1u << 0,
+  kChat = 1u << 1,
+  kTokenize = 1u << 2,
+  kLogits = 1u << 3,
+  kInspect = 1u << 4,
+  kBench = 1u << 5,
+  kProfile = 1u << 6,
+};
+
+/// The values, with the built-in defaults.
+struct Options {
+  // Model and engine.
+  std::string model;
+  std::string target;
+  int64_t threads = 0;
+  int64_t context = 0;
+  int64_t chunk = 512;
+  std::string cache = "auto";
+  bool no_mmap = false;
+  bool no_memory_check = false;
+  // Prompt.
+  std::optional<std::string> prompt;
+  std::optional<std::string> file;
+  bool escape = false;
+  bool special = false;
+  std::optional<std::string> system;
+  bool show_prompt = false;
+  bool add_special = false;
+  // Length.
+  int64_t max_new_tokens = -1;
+  std::vector<std::string> stop;
+  bool ignore_end_tokens = false;
+  // Sampling.
+  double temperature = 0.6;
+  int64_t top_k = 0;
+  double top_p = 0.9;
+  double min_p = 0.0;
+  double typical_p = 1.0;
+  double repetition_penalty = 1.0;
+  double presence_penalty = 0.0;
+  double frequency_penalty = 0.0;
+  int64_t no_repeat_ngram_size = 0;
+  std::vector<std::string> logit_bias;
+  std::optional<uint64_t> seed;
+  // Measuring.
+  std::string tests = "pp512,tg128";
+  int64_t runs = 5;
+  int64_t prefill = 512;
+  int64_t decode = 64;
+  // Logits.
+  std::string tokens;
+  std::string tokens_file;
+  std::string out;
+  // Output.
+  bool json = false;
+  bool jsonl = false;
+  bool ids = false;
+  std::string format = "md";
+  bool quiet = false;
+  std::string color = "auto";
+  bool print_config = false;
+  bool help = false;
+};
+
+/// Where the value of an option comes from, strongest first.
+enum class Origin { kFlag, kEnvironment, kBuiltIn };
+const char* OriginName(Origin origin);
+
+using Field = std::variant<bool Options::*, int64_t Options::*, double Options::*, std::string Options::*,
+                           std::optional<std::string> Options::*, std::optional<uint64_t> Options::*,
+                           std::vector<std::string> Options::*>;
+
+struct OptionSpec {
+  const char* names;    ///< "-n,--max-new-tokens", or one word for a positional. The last long name is the option's name.
+  const char* aliases;  ///< Further names that help does not list; "" for none. Names with '_' for '-' are understood too.
+  const char* value;    ///< Placeholder in help; "" for a switch.
+  const char* help;
+  const char* group;    ///< Heading in help.
+  const char* environment;  ///< Variable that sets it, "" for none.
+  uint32_t commands;        ///< Commands that have it.
+  Field field;
+  const char* choices = "";       ///< "a|b|c" where only these are valid.
+  const char* default_text = "";  ///< The default in words where the value alone does not say it.
+};
+
+/// The table, in the order of help.
+std::span<const OptionSpec> OptionTable();
+
+/// Name without dashes, e.g. "max-new-tokens".
+std::string OptionName(const OptionSpec& spec);
+/// The present value in words; the default if `options` is fresh.
+std::string ValueText(const OptionSpec& spec, const Options& options);
+
+struct ParsedOptions {
+  Options options;
+  std::map<const OptionSpec*, Origin> origins;
+};
+
+/// Reads the arguments behind the command's name, then the environment.
+/// Errors: kInvalidArgument with the three lines of a usage error.
+Result<ParsedOptions> ParseOptions(Command command, std::string_view command_name, int argc, const char* const* argv);
+
+/// The nearest of `candidates` if it is near enough to be what was meant; empty otherwise.
+std::string DidYouMean(std::string_view word, std::span<const std::string> candidates);
+
+}  // namespace prenorm::tools

@@ -1,0 +1,92 @@
+// Reading files and standard input whole, by read(2).
+#include "tools/common/prompt.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/common/interrupt.h"
+
+namespace prenorm::tools {
+namespace {
+
+Result<std::string> ReadAll(int fd, const std::string& name) {
+  std::string text;
+  char buffer[65536];
+  while (true) {
+    const ssize_t got = read(fd, buffer, sizeof buffer);
+    if (got > 0) {
+      text.append(buffer, static_cast<size_t>(got));
+    } else if (got == 0) {
+      return text;
+    } else if (errno == EINTR) {
+      if (InterruptFlag()) return Status(StatusCode::kCancelled, "Interrupted.");
+    } else {
+      return Status(StatusCode::kIo, "A file cannot be read.\n" + name + ": " + std::strerror(errno) + "\nGive another one.");
+    }
+  }
+}
+
+// Whether something is piped or redirected in. Terminals and devices such as /dev/null are not read, nor is a closed input.
+bool InputIsPiped() {
+  struct stat info {};
+  if (fstat(STDIN_FILENO, &info) != 0) return false;
+  return S_ISFIFO(info.st_mode) || S_ISREG(info.st_mode) || S_ISSOCK(info.st_mode);
+}
+
+}  // namespace
+
+Result<std::string> ReadFile(const std::string& path) {
+  if (path == "-") return ReadAll(STDIN_FILENO, "standard input");
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    const StatusCode code = errno == ENOENT ? StatusCode::kNotFound : StatusCode::kIo;
+    return Status(code, "A file cannot be opened.\n" + path + ": " + std::strerror(errno) + "\nCheck the path.");
+  }
+  Result<std::string> text = ReadAll(fd, path);
+  close(fd);
+  return text;
+}
+
+std::string Unescape(const std::string& text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\' || i + 1 == text.size()) {
+      out += text[i];
+      continue;
+    }
+    switch (text[++i]) {
+      case 'n': out += '\n'; break;
+      case 't': out += '\t'; break;
+      case 'r': out += '\r'; break;
+      case '\\': case '"': case '\'': out += text[i]; break;
+      default: (out += '\\') += text[i];
+    }
+  }
+  return out;
+}
+
+Result<std::optional<std::string>> ReadPrompt(const Options& options) {
+  if (options.file && options.prompt) {
+    return Status(StatusCode::kInvalidArgument,
+                  "The text is given twice.\n--file " + *options.file + " and --prompt\nGive one of them.");
+  }
+  if (options.file) {
+    Result<std::string> text = ReadFile(*options.file);
+    if (!text.ok()) return text.status();
+    return std::optional<std::string>(std::move(text).value());
+  }
+  std::optional<std::string> text;
+  if (options.prompt) text = options.escape ? Unescape(*options.prompt) : *options.prompt;
+  if (InputIsPiped()) {
+    Result<std::string> piped = ReadAll(STDIN_FILENO, "standard input");
+    if (!piped.ok()) return piped.status();
+    if (!piped->empty()) text = text ? *piped + "\n" + *text : *piped;
+  }
+  return text;
+}
+
+}  // namespace prenorm::tools

@@ -1,0 +1,26 @@
+// Where the text of a command comes from: argument, file, standard input.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "prenorm/status.h"
+#include "tools/common/options.h"
+
+namespace prenorm::tools {
+
+/// The text that the options and standard input make together; nothing when none was given at all (a terminal as input).
+///
+/// --file is taken byte for byte, "-" being standard input. --prompt stays as typed, unless --escape is given. Piped
+/// input is the text, byte for byte, or stands before --prompt with one newline between. Input that is empty or closed
+/// adds nothing.
+/// Errors: kInvalidArgument for both --file and --prompt; kNotFound, kIo.
+Result<std::optional<std::string>> ReadPrompt(const Options& options);
+
+/// All bytes of a file. Errors: kNotFound, kIo.
+Result<std::string> ReadFile(const std::string& path);
+
+/// Turns backslash sequences into the characters they stand for; others stay as they are.
+std::string Unescape(const std::string& text);
+
+}  // namespace prenorm::tools

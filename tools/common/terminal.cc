@@ -1,0 +1,50 @@
+// Terminal queries by isatty; colours by the conventions of no-color.org and CLICOLOR.
+#include "tools/common/terminal.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include <unistd.h>
+
+namespace prenorm::tools {
+namespace {
+
+bool g_color = false;
+
+bool IsSet(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0';
+}
+
+bool AutoColor() {
+  if (IsSet("NO_COLOR")) return false;
+  if (IsSet("CLICOLOR_FORCE") && std::string_view(std::getenv("CLICOLOR_FORCE")) != "0") return true;
+  const char* term = std::getenv("TERM");
+  return StderrIsTerminal() && term != nullptr && std::string_view(term) != "dumb";
+}
+
+}  // namespace
+
+void SetColor(std::string_view when) { g_color = when == "always" || (when == "auto" && AutoColor()); }
+
+std::string Styled(Style style, std::string_view text) {
+  if (!g_color) return std::string(text);
+  return (style == Style::kError ? "\033[1;31m" : "\033[2m") + std::string(text) + "\033[0m";
+}
+
+void Note(std::string_view text) {
+  const std::string line = std::string(text) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+void Progress(std::string_view text) {
+  if (!StderrIsTerminal()) return;
+  const std::string line = "\r\033[K" + std::string(text);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+bool StderrIsTerminal() { return isatty(STDERR_FILENO) == 1; }
+bool StdinIsTerminal() { return isatty(STDIN_FILENO) == 1; }
+bool StdoutIsTerminal() { return isatty(STDOUT_FILENO) == 1; }
+
+}  // namespace prenorm::tools

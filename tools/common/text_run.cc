@@ -1,0 +1,125 @@
+// Streaming, statistics and the JSON objects of a run.
+#include "tools/common/text_run.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <random>
+
+#include "tools/common/host.h"
+#include "tools/common/interrupt.h"
+#include "tools/common/terminal.h"
+
+namespace prenorm::tools {
+namespace {
+
+// "ID=X"; false if it is not that.
+bool ParseBias(const std::string& text, std::map<TokenId, float>& bias) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos) return false;
+  TokenId id = 0;
+  float value = 0;
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  const auto id_end = std::from_chars(begin, begin + equals, id);
+  const auto value_end = std::from_chars(begin + equals + 1, end, value);
+  if (id_end.ec != std::errc() || id_end.ptr != begin + equals) return false;
+  if (value_end.ec != std::errc() || value_end.ptr != end) return false;
+  bias[id] = value;
+  return true;
+}
+
+double Rate(size_t tokens, uint64_t ns) { return ns == 0 ? 0.0 : static_cast<double>(tokens) * 1e9 / static_cast<double>(ns); }
+
+}  // namespace
+
+Result<GenerateOptions> MakeGenerateOptions(const Options& options) {
+  GenerateOptions out;
+  out.max_new_tokens = options.max_new_tokens;
+  out.stop = options.stop;
+  out.ignore_end_tokens = options.ignore_end_tokens;
+  SamplerOptions& s = out.sampler;
+  s.temperature = static_cast<float>(options.temperature);
+  s.top_k = options.top_k;
+  s.top_p = static_cast<float>(options.top_p);
+  s.min_p = static_cast<float>(options.min_p);
+  s.typical_p = static_cast<float>(options.typical_p);
+  s.repetition_penalty = static_cast<float>(options.repetition_penalty);
+  s.presence_penalty = static_cast<float>(options.presence_penalty);
+  s.frequency_penalty = static_cast<float>(options.frequency_penalty);
+  s.no_repeat_ngram_size = static_cast<size_t>(std::max<int64_t>(0, options.no_repeat_ngram_size));
+  s.seed = options.seed ? *options.seed : std::random_device()();
+  for (const std::string& text : options.logit_bias) {
+    if (!ParseBias(text, s.logit_bias)) {
+      return Status(StatusCode::kInvalidArgument, "A logit bias cannot be read.\n--logit-bias: expected ID=NUMBER, found '" + text +
+                                                      "'\nFor example: --logit-bias 2=-inf");
+    }
+  }
+  return out;
+}
+
+TextRun::TextRun(const OpenedModel& opened, Session& session, const Options& options)
+    : opened_(opened),
+      session_(session),
+      options_(options),
+      totals_(session.threads(), session.model().config().n_layers) {}
+
+Result<GenerateResult> TextRun::Run(std::span<const TokenId> prompt, std::span<const TokenId> whole_prompt,
+                                    GenerateOptions options) {
+  options.history.assign(whole_prompt.begin(), whole_prompt.end() - static_cast<std::ptrdiff_t>(prompt.size()));
+  totals_.Clear();
+  const bool counts = options_.json || !options_.quiet;
+  session_.set_observer(counts ? &totals_ : nullptr);
+  Result<GenerateResult> result = Generate(
+      session_, prompt, options, [this](std::string_view text, TokenId id) { return HandOut(text, id); }, &InterruptFlag());
+  session_.set_observer(nullptr);
+  if (!result.ok()) return result;
+  result->prompt_tokens = whole_prompt.size();
+  Report(*result, whole_prompt, options.sampler.seed);
+  if (!answer_.status().ok()) return answer_.status();
+  return result;
+}
+
+bool TextRun::HandOut(std::string_view text, TokenId id) {
+  if (options_.json) return true;
+  if (!options_.jsonl) return answer_.Write(text);
+  nlohmann::ordered_json event = {{"schema", 1}, {"text", text}};
+  if (id >= 0) event["id"] = id;
+  return answer_.Write(JsonLine(event));
+}
+
+void TextRun::Report(const GenerateResult& result, std::span<const TokenId> whole_prompt, uint64_t seed) {
+  const GenerateTimings& t = result.timings;
+  const uint64_t wall = t.prefill_ns + t.decode_ns;
+  const double norm_share = wall == 0 ? 0.0
+                                      : static_cast<double>(totals_.NsOf(OpKind::kNorm)) / totals_.threads() /
+                                            static_cast<double>(wall);
+  if (options_.json || options_.jsonl) {
+    nlohmann::ordered_json json = NewJson(session_.threads());
+    if (options_.json) {
+      json["text"] = result.text;
+      json["ids"] = result.ids;
+      json["prompt_ids"] = std::vector<TokenId>(whole_prompt.begin(), whole_prompt.end());
+    }
+    json["prompt_tokens"] = result.prompt_tokens;
+    json["generated_tokens"] = result.ids.size();
+    json["finish_reason"] = FinishReasonName(result.finish_reason);
+    json["seed"] = seed;
+    json["timings"] = {{"load_ns", opened_.load_ns}, {"prefill_ns", t.prefill_ns}, {"decode_ns", t.decode_ns},
+                       {"ttft_ns", t.ttft_ns}};
+    if (options_.json || !options_.quiet) json["timings"]["norm_share"] = norm_share;
+    answer_.Write(JsonLine(json));
+  } else {
+    answer_.EndLineOnTerminal();
+  }
+  if (options_.quiet) return;
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "prompt %zu tokens (%.0f t/s), answer %zu tokens (%.1f t/s), first token %.0f ms, norms %.1f %%, seed %llu, %s",
+                result.prompt_tokens, Rate(result.prompt_tokens, t.prefill_ns), result.ids.size(),
+                Rate(result.ids.size(), t.decode_ns), static_cast<double>(t.ttft_ns) / 1e6, 100 * norm_share,
+                static_cast<unsigned long long>(seed), FinishReasonName(result.finish_reason));
+  Note(Styled(Style::kDim, text));
+}
+
+}  // namespace prenorm::tools

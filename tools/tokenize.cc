@@ -1,0 +1,45 @@
+// prenorm tokenize: the ids and pieces of a text.
+#include "tools/commands.h"
+#include "tools/common/answer.h"
+#include "tools/common/errors.h"
+#include "tools/common/host.h"
+#include "tools/common/open_model.h"
+#include "tools/common/prompt.h"
+
+namespace prenorm::tools {
+
+int RunTokenize(const Options& options) {
+  Result<std::optional<std::string>> text = ReadPrompt(options);
+  if (!text.ok()) return Fail(text.status());
+  if (!text->has_value()) {
+    return Fail(Status(StatusCode::kInvalidArgument,
+                       "There is no text.\n--prompt, --file or piped input: expected one of them, found none\n"
+                       "For example: prenorm tokenize -p \"Hello world\""));
+  }
+  Result<OpenedModel> opened = OpenModel(options);
+  if (!opened.ok()) return FailModel(opened.status());
+  const Tokenizer& tokenizer = opened->model->tokenizer();
+  Result<std::vector<TokenId>> ids =
+      tokenizer.Encode(**text, {.add_special = options.add_special, .parse_special = options.special});
+  if (!ids.ok()) return Fail(ids.status());
+
+  std::vector<std::string> pieces;
+  for (TokenId id : *ids) pieces.push_back(tokenizer.Piece(id, true));
+  if (options.json) {
+    nlohmann::ordered_json json = NewJson(1);
+    json["ids"] = *ids;
+    json["pieces"] = pieces;
+    return PrintAnswer(JsonLine(json));
+  }
+  std::string lines;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (options.ids) {
+      lines += (i == 0 ? "" : ",") + std::to_string((*ids)[i]);
+    } else {
+      lines += std::to_string((*ids)[i]) + "\t" + JsonLine(pieces[i]);  // Quoted, so that white space shows.
+    }
+  }
+  return PrintAnswer(options.ids ? lines + "\n" : lines);
+}
+
+}  // namespace prenorm::tools
