@@ -17,6 +17,7 @@ QuantizeBlocksFn EncoderOf(DType type) {
     case DType::kQ5_1: return QuantizeQ5_1;
     case DType::kQ8_0: return QuantizeQ8_0;
     case DType::kQ4_K: return QuantizeQ4_K;
+    case DType::kQ5_K: return QuantizeQ5_K;
     case DType::kQ6_K: return QuantizeQ6_K;
     default: return nullptr;
   }

@@ -21,6 +21,7 @@ void QuantizeQ5_0(const float* x, size_t n, uint8_t* blocks);
 void QuantizeQ5_1(const float* x, size_t n, uint8_t* blocks);
 void QuantizeQ8_0(const float* x, size_t n, uint8_t* blocks);
 void QuantizeQ4_K(const float* x, size_t n, uint8_t* blocks);
+void QuantizeQ5_K(const float* x, size_t n, uint8_t* blocks);
 void QuantizeQ6_K(const float* x, size_t n, uint8_t* blocks);
 
 /// Writes a little-endian value to any address.

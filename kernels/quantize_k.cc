@@ -1,5 +1,6 @@
-// Encoders of Q4_K and Q6_K. A sub-block's ideal scale is found by trying a few and refining each by least squares; the
-// scales are then rounded to their stored integers, and the codes are chosen for what the decoder will make of them.
+// Encoders of Q4_K, Q5_K and Q6_K. A sub-block's ideal scale is found by trying a few and refining each by least
+// squares; the scales are then rounded to their stored integers, and the codes are chosen for what the decoder will
+// make of them.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -27,7 +28,7 @@ float RoundedToF16(float value) { return ToF32(ToF16(value)); }
 
 float DivideOrZero(float a, float b) { return b == 0.0f ? 0.0f : a / b; }
 
-// x ~ scale * code + offset with codes in [0, 15] and offset <= 0.
+// x ~ scale * code + offset with codes in [0, most] and offset <= 0.
 struct Affine {
   float scale = 0.0f;
   float offset = 0.0f;
@@ -35,12 +36,12 @@ struct Affine {
 };
 
 // Codes by (scale, offset), then the scale and offset that are best for these codes.
-Affine RefineAffine(const float* x, size_t n, float scale, float offset) {
+Affine RefineAffine(const float* x, size_t n, int most, float scale, float offset) {
   double sum_q = 0, sum_qq = 0, sum_x = 0, sum_qx = 0;
   const float inverse = DivideOrZero(1.0f, scale);
   uint8_t codes[32];
   for (size_t i = 0; i < n; ++i) {
-    codes[i] = static_cast<uint8_t>(Clamp(NearestInt((x[i] - offset) * inverse), 0, 15));
+    codes[i] = static_cast<uint8_t>(Clamp(NearestInt((x[i] - offset) * inverse), 0, most));
     const double q = codes[i];
     sum_q += q;
     sum_qq += q * q;
@@ -67,20 +68,21 @@ Affine RefineAffine(const float* x, size_t n, float scale, float offset) {
   return fit;
 }
 
-Affine FitAffine(const float* x, size_t n) {
+Affine FitAffine(const float* x, size_t n, int most) {
   const auto [low, high] = std::minmax_element(x, x + n);
   const float offset = std::min(0.0f, *low);
   const float range = std::max(*high, 0.0f) - offset;
   if (range == 0.0f) return {};
   // Clipping the extremes a little often pays: ranges of 0.80 to 1.06 of the full one are tried.
-  Affine best = RefineAffine(x, n, range / 15.0f, offset);
+  const float steps = static_cast<float>(most);
+  Affine best = RefineAffine(x, n, most, range / steps, offset);
   for (int step = 0; step < 14; ++step) {
     const float share = 0.80f + 0.02f * static_cast<float>(step);
-    const Affine fit = RefineAffine(x, n, range * share / 15.0f, offset * share);
+    const Affine fit = RefineAffine(x, n, most, range * share / steps, offset * share);
     if (fit.error < best.error) best = fit;
   }
   for (int round = 0; round < 4; ++round) {  // Codes and scale in turn, while that helps.
-    const Affine fit = RefineAffine(x, n, best.scale, best.offset);
+    const Affine fit = RefineAffine(x, n, most, best.scale, best.offset);
     if (!(fit.error < best.error)) break;
     best = fit;
   }
@@ -93,6 +95,39 @@ void PackScales(const int* scales, const int* mins, uint8_t* to) {
     to[i] = static_cast<uint8_t>(scales[i] | (scales[i + 4] >> 4) << 6);
     to[i + 4] = static_cast<uint8_t>(mins[i] | (mins[i + 4] >> 4) << 6);
     to[i + 8] = static_cast<uint8_t>((scales[i + 4] & 0x0F) | (mins[i + 4] & 0x0F) << 4);
+  }
+}
+
+// Both half-precision scales and the packed ones of a block, into its first 16 bytes, and the codes that suit them.
+void EncodeAffineBlock(const float* x, int most, uint8_t* head, uint8_t* codes) {
+  Affine fits[8];
+  float max_scale = 0.0f, max_min = 0.0f;
+  for (size_t sub = 0; sub < 8; ++sub) {
+    fits[sub] = FitAffine(x + 32 * sub, 32, most);
+    max_scale = std::max(max_scale, fits[sub].scale);
+    max_min = std::max(max_min, -fits[sub].offset);
+  }
+  const float d = RoundedToF16(max_scale / 63.0f);
+  const float dmin = RoundedToF16(max_min / 63.0f);
+  int scales[8], mins[8];
+  for (size_t sub = 0; sub < 8; ++sub) {
+    scales[sub] = Clamp(NearestInt(DivideOrZero(fits[sub].scale, d)), 0, 63);
+    mins[sub] = Clamp(NearestInt(DivideOrZero(-fits[sub].offset, dmin)), 0, 63);
+    const float inverse = DivideOrZero(1.0f, d * static_cast<float>(scales[sub]));
+    const float min = dmin * static_cast<float>(mins[sub]);
+    for (size_t i = 32 * sub; i < 32 * sub + 32; ++i) {
+      codes[i] = static_cast<uint8_t>(Clamp(NearestInt((x[i] + min) * inverse), 0, most));
+    }
+  }
+  StoreF16(d, head);
+  StoreF16(dmin, head + 2);
+  PackScales(scales, mins, head + 4);
+}
+
+// Low four bits of pairs of sub-blocks: the first in the low nibbles of 32 bytes, the second in the high ones.
+void PackNibbles(const uint8_t* codes, uint8_t* to) {
+  for (size_t pair = 0; pair < 4; ++pair, codes += 64, to += 32) {
+    for (size_t i = 0; i < 32; ++i) to[i] = static_cast<uint8_t>((codes[i] & 0x0F) | (codes[32 + i] & 0x0F) << 4);
   }
 }
 
@@ -129,32 +164,23 @@ float FitSymmetric(const float* x, size_t n) {
 
 void QuantizeQ4_K(const float* x, size_t n, uint8_t* blocks) {
   for (; n != 0; --n, x += kBlock, blocks += 144) {
-    Affine fits[8];
-    float max_scale = 0.0f, max_min = 0.0f;
-    for (size_t sub = 0; sub < 8; ++sub) {
-      fits[sub] = FitAffine(x + 32 * sub, 32);
-      max_scale = std::max(max_scale, fits[sub].scale);
-      max_min = std::max(max_min, -fits[sub].offset);
+    uint8_t codes[kBlock];
+    EncodeAffineBlock(x, 15, blocks, codes);
+    PackNibbles(codes, blocks + 16);
+  }
+}
+
+void QuantizeQ5_K(const float* x, size_t n, uint8_t* blocks) {
+  for (; n != 0; --n, x += kBlock, blocks += 176) {
+    uint8_t codes[kBlock];
+    EncodeAffineBlock(x, 31, blocks, codes);
+    uint8_t* high = blocks + 16;
+    for (size_t i = 0; i < 32; ++i) {
+      unsigned bits = 0;
+      for (size_t sub = 0; sub < 8; ++sub) bits |= static_cast<unsigned>(codes[32 * sub + i] >> 4) << sub;
+      high[i] = static_cast<uint8_t>(bits);
     }
-    const float d = RoundedToF16(max_scale / 63.0f);
-    const float dmin = RoundedToF16(max_min / 63.0f);
-    int scales[8], mins[8];
-    for (size_t sub = 0; sub < 8; ++sub) {
-      scales[sub] = Clamp(NearestInt(DivideOrZero(fits[sub].scale, d)), 0, 63);
-      mins[sub] = Clamp(NearestInt(DivideOrZero(-fits[sub].offset, dmin)), 0, 63);
-    }
-    StoreF16(d, blocks);
-    StoreF16(dmin, blocks + 2);
-    PackScales(scales, mins, blocks + 4);
-    for (size_t sub = 0; sub < 8; ++sub) {
-      const float inverse = DivideOrZero(1.0f, d * static_cast<float>(scales[sub]));
-      const float min = dmin * static_cast<float>(mins[sub]);
-      uint8_t* to = blocks + 16 + sub / 2 * 32;
-      for (size_t i = 0; i < 32; ++i) {
-        const int code = Clamp(NearestInt((x[32 * sub + i] + min) * inverse), 0, 15);
-        to[i] = static_cast<uint8_t>(sub % 2 == 0 ? code : to[i] | code << 4);
-      }
-    }
+    PackNibbles(codes, blocks + 48);
   }
 }
 

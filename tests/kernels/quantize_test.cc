@@ -71,12 +71,14 @@ TEST(QuantizeTest, SearchedTypesStayWithinTheErrorOfTheirBits) {
   std::normal_distribution<float> normal(0.0f, 0.02f);
   std::vector<float> weights(256 * 64);
   for (float& w : weights) w = normal(random);
-  // Seen: 7.26 % and 1.71 %. Spreading 16 levels evenly over a sub-block's range leaves 8 %; a mixed-up bit far more.
+  // Seen: 7.26 % (Q4_K), 3.5 % (Q5_K), 1.71 % (Q6_K). Spreading 16 levels evenly over a sub-block's range leaves 8 %; a
+  // mixed-up bit far more.
   const double q4_k = RelativeError(DType::kQ4_K, weights);
   const double q6_k = RelativeError(DType::kQ6_K, weights);
   EXPECT_LT(q4_k, 0.0735);
   EXPECT_LT(q6_k, 0.0175);
   EXPECT_LT(q4_k, RelativeError(DType::kQ4_0, weights));
+  EXPECT_LT(RelativeError(DType::kQ5_K, weights), 0.037);
   EXPECT_LT(q4_k, RelativeError(DType::kQ4_1, weights)) << "the search should beat the even spread";
   for (float& w : weights) w = std::fabs(w) + 0.1f;  // All positive: the stored minimum cannot help.
   EXPECT_LT(RelativeError(DType::kQ4_K, weights), 0.04);
@@ -85,7 +87,7 @@ TEST(QuantizeTest, SearchedTypesStayWithinTheErrorOfTheirBits) {
 }
 
 TEST(QuantizeTest, SearchedTypesKeepZerosTinyAndHugeValues) {
-  for (const DType type : {DType::kQ4_K, DType::kQ6_K}) {
+  for (const DType type : {DType::kQ4_K, DType::kQ5_K, DType::kQ6_K}) {
     std::vector<uint8_t> blocks(RowBytes(type, 256));
     std::vector<float> back(256);
     for (const float magnitude : {0.0f, 1e-44f, 1e-30f, 1e-3f, 1e5f, 3e38f}) {
