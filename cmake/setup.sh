@@ -23,13 +23,13 @@ install_packages() {
       missing+=("${entry#*:}")
   done
   [ ${#missing[@]} -gt 0 ] || return 0
-  say "installing with apt-get: ${missing[*]}"
   if [ "$(id -u)" != 0 ]; then
-    command -v sudo >/dev/null || die "that needs root, and there is no sudo. As root, run
+    command -v sudo >/dev/null || die "packages are missing, and there is no sudo to install them. As root, run
   apt-get update && apt-get install --no-install-recommends ${missing[*]}
 and then this script again."
     sudo=(sudo)
   fi
+  say "installing with apt-get: ${missing[*]}"
   local log
   log=$(mktemp)
   if ! { "${sudo[@]}" apt-get -qq update && "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
