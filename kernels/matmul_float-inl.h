@@ -64,32 +64,38 @@ HWY_INLINE void AddFloatTile(const T* HWY_RESTRICT w, size_t w_stride, const flo
   }
     PRENORM_ROW(0) PRENORM_ROW(1) PRENORM_ROW(2) PRENORM_ROW(3)
 #undef PRENORM_ROW
-    const auto step = [&](auto load_w, auto load_x) HWY_ATTR {
-      const V x0 = load_x(0);
-      V x1 = x0, x2 = x0, x3 = x0;
-      if constexpr (kCols > 1) x1 = load_x(1);
-      if constexpr (kCols > 2) x2 = load_x(2);
-      if constexpr (kCols > 3) x3 = load_x(3);
-#define PRENORM_ROW(r)                                             \
-  if constexpr (kRows > r) {                                       \
-    const V wr = load_w(r);                                        \
-    s##r##0 = hn::MulAdd(wr, x0, s##r##0);                         \
-    if constexpr (kCols > 1) s##r##1 = hn::MulAdd(wr, x1, s##r##1); \
-    if constexpr (kCols > 2) s##r##2 = hn::MulAdd(wr, x2, s##r##2); \
-    if constexpr (kCols > 3) s##r##3 = hn::MulAdd(wr, x3, s##r##3); \
+#define PRENORM_STEP_ROW(r, load_w)                                     \
+  if constexpr (kRows > r) {                                            \
+    const V wr = load_w(r);                                             \
+    s##r##0 = hn::MulAdd(wr, x0, s##r##0);                              \
+    if constexpr (kCols > 1) s##r##1 = hn::MulAdd(wr, x1, s##r##1);     \
+    if constexpr (kCols > 2) s##r##2 = hn::MulAdd(wr, x2, s##r##2);     \
+    if constexpr (kCols > 3) s##r##3 = hn::MulAdd(wr, x3, s##r##3);     \
   }
-      PRENORM_ROW(0) PRENORM_ROW(1) PRENORM_ROW(2) PRENORM_ROW(3)
-#undef PRENORM_ROW
-    };
+#define PRENORM_STEP(load_w, load_x)                                                             \
+  const V x0 = load_x(0);                                                                        \
+  [[maybe_unused]] V x1 = x0, x2 = x0, x3 = x0;                                                  \
+  if constexpr (kCols > 1) x1 = load_x(1);                                                       \
+  if constexpr (kCols > 2) x2 = load_x(2);                                                       \
+  if constexpr (kCols > 3) x3 = load_x(3);                                                       \
+  PRENORM_STEP_ROW(0, load_w) PRENORM_STEP_ROW(1, load_w) PRENORM_STEP_ROW(2, load_w) PRENORM_STEP_ROW(3, load_w)
+#define PRENORM_LOAD_W(r) LoadF32(df, w + r * w_stride, i)
+#define PRENORM_LOAD_X(j) LoadF32(df, x + j * x_stride, i)
+#define PRENORM_LOAD_N_W(r) LoadNF32(df, w + r * w_stride, i, count - i)
+#define PRENORM_LOAD_N_X(j) LoadNF32(df, x + j * x_stride, i, count - i)
     size_t i = first;
     for (; i + N <= count; i += kPartialSums) {
-      step([&](size_t r) HWY_ATTR { return LoadF32(df, w + r * w_stride, i); },
-           [&](size_t j) HWY_ATTR { return LoadF32(df, x + j * x_stride, i); });
+      PRENORM_STEP(PRENORM_LOAD_W, PRENORM_LOAD_X)
     }
     if (i < count) {
-      step([&](size_t r) HWY_ATTR { return LoadNF32(df, w + r * w_stride, i, count - i); },
-           [&](size_t j) HWY_ATTR { return LoadNF32(df, x + j * x_stride, i, count - i); });
+      PRENORM_STEP(PRENORM_LOAD_N_W, PRENORM_LOAD_N_X)
     }
+#undef PRENORM_LOAD_W
+#undef PRENORM_LOAD_X
+#undef PRENORM_LOAD_N_W
+#undef PRENORM_LOAD_N_X
+#undef PRENORM_STEP
+#undef PRENORM_STEP_ROW
 #define PRENORM_ROW(r)                                             \
   if constexpr (kRows > r) {                                       \
     hn::StoreU(s##r##0, df, PRENORM_AT(r, 0));                     \

@@ -30,14 +30,18 @@ HWY_INLINE void Quantize16(const float* HWY_RESTRICT x, size_t half, matmul::Act
   const float inverse = tiny ? 0.0f : 127.0f / max;
   block.scale[half] = tiny ? 0.0f : max * (1.0f / 127.0f);
 
-  auto sums = hn::Zero(di);
+  // Rounding keeps finite codes within 127; those of NaN and Inf do not matter beside such a scale.
+  int8_t* const codes = block.codes + 16 * half;
   for (size_t i = 0; i < 16; i += N) {
-    auto code = hn::NearestInt(hn::Mul(hn::LoadU(df, x + i), hn::Set(df, inverse)));
-    code = hn::Max(hn::Min(code, hn::Set(di, 127)), hn::Set(di, -127));
-    sums = hn::Add(sums, code);
-    hn::StoreU(hn::DemoteTo(d8, hn::DemoteTo(d16, code)), d8, block.codes + 16 * half + i);
+    const auto code = hn::NearestInt(hn::Mul(hn::LoadU(df, x + i), hn::Set(df, inverse)));
+    hn::StoreU(hn::DemoteTo(d8, hn::DemoteTo(d16, code)), d8, codes + i);
   }
-  const int32_t sum = hn::ReduceSum(di, sums);
+  // The sum of codes + 128 in two runs of eight.
+  const hn::FixedTag<int8_t, 16> d_codes;
+  const hn::RebindToUnsigned<decltype(d_codes)> d_unsigned;
+  const auto biased = hn::Xor(hn::BitCast(d_unsigned, hn::LoadU(d_codes, codes)), hn::Set(d_unsigned, uint8_t{0x80}));
+  const auto sums = hn::SumsOf8(biased);
+  const auto sum = static_cast<int32_t>(hn::GetLane(sums) + hn::ExtractLane(sums, 1)) - 16 * 128;
   block.bias[half] = -128 * sum;
   block.sum[half] = block.scale[half] * static_cast<float>(sum);
 }

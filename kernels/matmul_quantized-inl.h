@@ -48,41 +48,54 @@ HWY_INLINE void StoreTile(const float* HWY_RESTRICT acc, size_t width, size_t sk
   }
 }
 
+// acc = the products of the group that begins with group_row and the tile at x.
+template <class Codec>
+HWY_INLINE void GroupTile(const matmul::Int8Product& p, size_t group_row, size_t interleaved_rows, size_t width,
+                          const matmul::ActivationBlock* x, float* HWY_RESTRICT acc) {
+  const size_t G = GroupRows();
+  const size_t blocks = p.w.cols / (32 * Codec::kSubBlocks);
+  const size_t row_bytes = blocks * Codec::kBytes;
+  const uint8_t* group = static_cast<const uint8_t*>(p.w.data) + group_row * row_bytes;
+  std::fill_n(acc, width * G, 0.0f);
+  if (group_row < interleaved_rows) return AddTile<Codec>(width, group, blocks, x, acc);
+  // Rows past the last whole group: the same arithmetic on a copy of a few blocks at a time.
+  constexpr size_t kStep = 8 / Codec::kSubBlocks;
+  alignas(64) uint8_t copy[kStep * Codec::kBytes * matmul::kMaxGroup];
+  const size_t rows = std::min(G, p.w.rows - group_row);
+  for (size_t b = 0; b < blocks; b += kStep) {
+    const size_t count = std::min(kStep, blocks - b);
+    matmul::InterleaveBlocks(p.w.type, group + b * Codec::kBytes, row_bytes, rows, count, G, copy);
+    AddTile<Codec>(width, copy, count, x + b * Codec::kSubBlocks * width, acc);
+  }
+}
+
+// A panel of weights stays in the second-level cache while the tiles of activations pass, each of which stays in the first.
+// The packed weights are the smaller stream of the two: the other order cost a third of the speed at 512 columns.
+inline constexpr size_t kPanelBytes = 192 * 1024;
+
 template <class Codec>
 void MatMulQuantized(const matmul::Int8Product& p) {
   const size_t G = GroupRows();
   const size_t blocks32 = p.w.cols / 32;
-  const size_t blocks = blocks32 / Codec::kSubBlocks;
-  const size_t row_bytes = blocks * Codec::kBytes;
-  const auto* data = static_cast<const uint8_t*>(p.w.data);
+  const size_t group_bytes = G * (blocks32 / Codec::kSubBlocks) * Codec::kBytes;
+  const size_t panel_rows = std::max<size_t>(1, kPanelBytes / std::max<size_t>(1, group_bytes)) * G;
   const size_t interleaved_rows = p.w.interleaved ? p.w.rows / G * G : 0;
   HWY_ALIGN float acc[kTile * matmul::kMaxGroup];
 
-  for (size_t row = p.row_begin; row < p.row_end;) {
-    const size_t group_row = row / G * G;
-    const size_t end = std::min(p.row_end, group_row + G);
-    const uint8_t* group = data + group_row * row_bytes;
+  for (size_t panel = p.row_begin; panel < p.row_end;) {
+    const size_t panel_end = std::min(p.row_end, panel / G * G + panel_rows);
     for (size_t t = 0; t < p.n;) {
       const size_t width = matmul::TileWidth(kTile, p.n - t);
-      const matmul::ActivationBlock* x = p.x + t * blocks32;
-      std::fill_n(acc, width * G, 0.0f);
-      if (group_row < interleaved_rows) {
-        AddTile<Codec>(width, group, blocks, x, acc);
-      } else {
-        // Rows past the last whole group: the same arithmetic on a copy of a few blocks at a time.
-        constexpr size_t kStep = 8 / Codec::kSubBlocks;
-        alignas(64) uint8_t copy[kStep * Codec::kBytes * matmul::kMaxGroup];
-        const size_t rows = std::min(G, p.w.rows - group_row);
-        for (size_t b = 0; b < blocks; b += kStep) {
-          const size_t count = std::min(kStep, blocks - b);
-          matmul::InterleaveBlocks(p.w.type, group + b * Codec::kBytes, row_bytes, rows, count, G, copy);
-          AddTile<Codec>(width, copy, count, x + b * Codec::kSubBlocks * width, acc);
-        }
+      for (size_t row = panel; row < panel_end;) {
+        const size_t group_row = row / G * G;
+        const size_t end = std::min(panel_end, group_row + G);
+        GroupTile<Codec>(p, group_row, interleaved_rows, width, p.x + t * blocks32, acc);
+        StoreTile(acc, width, row - group_row, end - row, p.out + t * p.out_stride + row, p.out_stride, p.accumulate);
+        row = end;
       }
-      StoreTile(acc, width, row - group_row, end - row, p.out + t * p.out_stride + row, p.out_stride, p.accumulate);
       t += width;
     }
-    row = end;
+    panel = panel_end;
   }
 }
 
