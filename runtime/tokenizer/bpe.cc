@@ -1,4 +1,5 @@
 // Byte-pair encoding by ranked merges (Sennrich et al. 2016), on GPT-2's bytes or on characters with byte fallback.
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -21,27 +22,40 @@ class Bpe : public TextModel {
 
   Status AddMerges(const TokenizerSpec& spec) {
     merges_.Reserve(spec.merges.size());
+    constexpr size_t kBlock = 32;
+    std::array<uint64_t, 2 * kBlock> hashes;
     std::string joined;
     // Vocabularies made by training list the results of the merges in their order: then the id is known without a
     // search.
     TokenId guess = -1;
-    for (size_t rank = 0; rank < spec.merges.size(); ++rank) {
-      const Merge& merge = spec.merges[rank];
-      const TokenId left = vocabulary_.map.Find(merge.left);
-      const TokenId right = vocabulary_.map.Find(merge.right);
-      TokenId result = guess < 0 ? -1 : guess + 1;
-      if (result < 0 || !IsJoin(result, merge)) {
-        joined.assign(merge.left).append(merge.right);
-        result = vocabulary_.map.Find(joined);
+    for (size_t begin = 0; begin < spec.merges.size(); begin += kBlock) {
+      const size_t n = std::min(kBlock, spec.merges.size() - begin);
+      const Merge* block = &spec.merges[begin];
+      for (size_t i = 0; i < n; ++i) {
+        hashes[2 * i] = HashBytes(block[i].left);
+        hashes[2 * i + 1] = HashBytes(block[i].right);
       }
-      guess = result;
-      if (left < 0 || right < 0 || result < 0) {
-        return Status(StatusCode::kBadModel, "the tokenizer merges tokens that are not in its vocabulary\n" +
-                                                 spec.source + ", merge " + std::to_string(rank) + ": \"" +
-                                                 std::string(merge.left) + "\" and \"" + std::string(merge.right) +
-                                                 "\"");
+      for (size_t i = 0; i < 2 * n; ++i) vocabulary_.map.PrefetchSlot(hashes[i]);
+      for (size_t i = 0; i < 2 * n; ++i) vocabulary_.map.PrefetchView(hashes[i]);
+      for (size_t i = 0; i < 2 * n; ++i) vocabulary_.map.PrefetchText(hashes[i]);
+      for (size_t i = 0; i < n; ++i) {
+        const Merge& merge = block[i];
+        const TokenId left = vocabulary_.map.FindHashed(merge.left, hashes[2 * i]);
+        const TokenId right = vocabulary_.map.FindHashed(merge.right, hashes[2 * i + 1]);
+        TokenId result = guess < 0 ? -1 : guess + 1;
+        if (result < 0 || !IsJoin(result, merge)) {
+          joined.assign(merge.left).append(merge.right);
+          result = vocabulary_.map.Find(joined);
+        }
+        guess = result;
+        if (left < 0 || right < 0 || result < 0) {
+          return Status(StatusCode::kBadModel, "the tokenizer merges tokens that are not in its vocabulary\n" +
+                                                   spec.source + ", merge " + std::to_string(begin + i) + ": \"" +
+                                                   std::string(merge.left) + "\" and \"" + std::string(merge.right) +
+                                                   "\"");
+        }
+        merges_.Insert(left, right, MergeResult{static_cast<uint32_t>(begin + i), result});
       }
-      merges_.Insert(left, right, MergeResult{static_cast<uint32_t>(rank), result});
     }
     return Status();
   }

@@ -139,11 +139,15 @@ Result<std::unique_ptr<Tokenizer>> BuildTokenizer(TokenizerSpec spec) try {
   for (const AddedToken& added : spec.added) {
     if (added.special) impl->vocabulary.types[static_cast<size_t>(added.id)] = TokenType::kControl;
   }
-  if (spec.unknown >= 0) impl->vocabulary.types[static_cast<size_t>(spec.unknown)] = TokenType::kUnknown;
+  if (spec.unknown >= 0) {
+    TokenType& type = impl->vocabulary.types[static_cast<size_t>(spec.unknown)];
+    if (type != TokenType::kControl) type = TokenType::kUnknown;
+  }
   Result<std::unique_ptr<TextModel>> model = MakeModel(spec, impl->vocabulary);
   if (!model.ok()) return model.status();
   impl->model = *std::move(model);
   spec.merges = {};
+  spec.merge_storage.reset();
 
   for (AddedToken& added : spec.added) {
     if (FoundInRawText(spec, added)) continue;

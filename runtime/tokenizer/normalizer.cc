@@ -48,18 +48,20 @@ void Lowercase(char32_t c, std::string* out) {
 }
 
 void CleanText(char32_t c, std::string* out) {
-  if (c == '\t' || c == '\n' || c == '\r' || IsWhiteSpace(c)) {
+  if (c == '\t' || c == '\n' || c == '\r') {
     out->push_back(' ');
     return;
   }
   if (c == 0 || c == 0xFFFD) return;
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
-    case UTF8PROC_CATEGORY_CC:
+    case UTF8PROC_CATEGORY_CC:  // the other controls that are white space too, such as U+000B and U+0085
     case UTF8PROC_CATEGORY_CF:
     case UTF8PROC_CATEGORY_CN:
     case UTF8PROC_CATEGORY_CO: return;
-    default: AppendUtf8(c, out);
+    default: break;
   }
+  if (IsWhiteSpace(c)) out->push_back(' ');
+  else AppendUtf8(c, out);
 }
 
 bool IsCjkIdeograph(char32_t c) {

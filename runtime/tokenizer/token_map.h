@@ -66,7 +66,22 @@ class TokenMap {
   /// -1 if there is none.
   TokenId Find(std::string_view text) const {
     if (text.size() > max_bytes_ || slots_.empty()) return -1;
-    return const_cast<TokenMap*>(this)->FindSlot(text, HashBytes(text))->id;
+    return FindHashed(text, HashBytes(text));
+  }
+
+  /// Find with the hash of `text`. A look-up waits for memory three times (slot, view, text); callers with many texts
+  /// start the waits together by calling PrefetchSlot for all of them, then PrefetchView, then PrefetchText.
+  TokenId FindHashed(std::string_view text, uint64_t hash) const {
+    return const_cast<TokenMap*>(this)->FindSlot(text, hash)->id;
+  }
+  void PrefetchSlot(uint64_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
+  void PrefetchView(uint64_t hash) const {
+    if (const TokenId id = slots_[hash & mask_].id; id >= 0) __builtin_prefetch(&(*tokens_)[static_cast<size_t>(id)]);
+  }
+  void PrefetchText(uint64_t hash) const {
+    if (const TokenId id = slots_[hash & mask_].id; id >= 0) {
+      __builtin_prefetch((*tokens_)[static_cast<size_t>(id)].data());
+    }
   }
 
   size_t max_bytes() const { return max_bytes_; }

@@ -58,6 +58,7 @@ struct AddedToken {
 /// Everything a tokenizer is made of. Views point into `storage` or into memory that outlives the tokenizer.
 struct TokenizerSpec {
   std::shared_ptr<const void> storage;
+  std::shared_ptr<const void> merge_storage;  ///< What `merges` alone point into; freed once they are tables.
   std::string source;  ///< File name for messages.
 
   TokenModelKind kind = TokenModelKind::kBpe;

@@ -1,0 +1,112 @@
+// SpecFromHfFolder: tokenizer.json or tokenizer.model, and what the configuration files beside it add.
+#include <simdjson.h>
+
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <new>
+#include <optional>
+
+#include "runtime/tokenizer/end_tokens.h"
+#include "runtime/tokenizer/json_spec.h"
+#include "runtime/tokenizer/sentencepiece_spec.h"
+
+namespace prenorm {
+namespace {
+
+using simdjson::dom::element;
+
+std::optional<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+TokenId IdOf(const TokenizerSpec& spec, std::string_view text) {
+  for (const AddedToken& added : spec.added) {
+    if (added.text == text) return added.id;
+  }
+  for (size_t id = 0; id < spec.tokens.size(); ++id) {
+    if (spec.tokens[id] == text) return static_cast<TokenId>(id);
+  }
+  return -1;
+}
+
+/// A member like "bos_token": a string, or an object with "content".
+TokenId NamedToken(const TokenizerSpec& spec, element config, std::string_view key) {
+  std::string_view text;
+  if (config[key].get(text) != simdjson::SUCCESS && config[key]["content"].get(text) != simdjson::SUCCESS) return -1;
+  return IdOf(spec, text);
+}
+
+/// "eos_token_id": a number or a list of them.
+void ReadEndIds(element config, TokenizerSpec* spec) {
+  const auto add = [&](element id) {
+    int64_t value = -1;
+    if (id.get(value) != simdjson::SUCCESS || value < 0) return;
+    if (static_cast<uint64_t>(value) < spec->tokens.size()) spec->end_tokens.push_back(static_cast<TokenId>(value));
+    else spec->warnings.push_back("eos_token_id " + std::to_string(value) + " is outside the vocabulary: ignored");
+  };
+  element ids;
+  if (config["eos_token_id"].get(ids) != simdjson::SUCCESS) return;
+  simdjson::dom::array list;
+  if (ids.get(list) != simdjson::SUCCESS) {
+    add(ids);
+    return;
+  }
+  for (const element id : list) add(id);
+}
+
+/// tokenizer_config.json. SentencePiece files do not say whether BOS and EOS are added; there the flags decide.
+void ReadTokenizerConfig(element config, bool flags_decide, TokenizerSpec* spec) {
+  const TokenId bos = NamedToken(*spec, config, "bos_token");
+  if (bos >= 0) spec->bos = bos;
+  const TokenId eos = NamedToken(*spec, config, "eos_token");
+  if (eos >= 0) spec->end_tokens.push_back(eos);
+  if (!flags_decide) return;
+  bool flag = false;
+  if (config["add_bos_token"].get(flag) == simdjson::SUCCESS && !flag) spec->prefix.clear();
+  if (config["add_eos_token"].get(flag) == simdjson::SUCCESS && flag && eos >= 0) spec->suffix.push_back(eos);
+}
+
+}  // namespace
+
+Result<TokenizerSpec> SpecFromHfFolder(const std::string& folder) try {
+  const std::string json_path = folder + "/tokenizer.json";
+  const std::string model_path = folder + "/tokenizer.model";
+  Result<TokenizerSpec> spec = Status();
+  const std::optional<std::string> json = ReadFile(json_path);
+  if (json) {
+    spec = SpecFromTokenizerJson(*json, json_path);
+  } else if (const std::optional<std::string> model = ReadFile(model_path)) {
+    spec = SpecFromSentencePiece(*model, model_path);
+    if (spec.ok() && spec->bos >= 0) spec->prefix.push_back(spec->bos);
+  } else {
+    return Status(StatusCode::kNotFound, "no tokenizer\n" + folder + " has neither tokenizer.json nor tokenizer.model");
+  }
+  if (!spec.ok()) return spec.status();
+  constexpr std::array<const char*, 3> kConfigs = {"tokenizer_config.json", "generation_config.json", "config.json"};
+  for (const char* name : kConfigs) {
+    const std::string path = folder + "/" + name;
+    const std::optional<std::string> text = ReadFile(path);
+    if (!text) continue;
+    simdjson::dom::parser parser;
+    element config;
+    const simdjson::padded_string padded(*text);
+    if (const auto error = parser.parse(padded).get(config); error != simdjson::SUCCESS) {
+      return Status(StatusCode::kBadModel, std::string("not JSON: ") + simdjson::error_message(error) + "\n" + path);
+    }
+    if (name == kConfigs[0]) ReadTokenizerConfig(config, !json, &*spec);
+    else ReadEndIds(config, &*spec);
+  }
+  for (size_t id = 0; id < spec->types.size(); ++id) {
+    if (spec->types[id] == TokenType::kControl && IsEndMarker(spec->tokens[id])) {
+      spec->end_tokens.push_back(static_cast<TokenId>(id));
+    }
+  }
+  return spec;
+} catch (const std::bad_alloc&) {
+  return Status(StatusCode::kOutOfMemory, "no memory for the tokenizer of " + folder);
+}
+
+}  // namespace prenorm

@@ -1,0 +1,181 @@
+// Tokenizers from Hugging Face files: tokenizer.json, the folder around it, SentencePiece models.
+#include "runtime/tokenizer/json_spec.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "runtime/tokenizer/base64.h"
+#include "runtime/tokenizer/sentencepiece_spec.h"
+#include "tests/conformance/conformance.h"
+#include "tests/runtime/tokenizer/mini_vocabulary.h"
+
+namespace prenorm {
+namespace {
+
+std::unique_ptr<Tokenizer> FromJson(std::string_view json, Status* status = nullptr) {
+  Result<TokenizerSpec> spec = SpecFromTokenizerJson(json, "tokenizer.json");
+  Status failed = spec.status();
+  if (spec.ok()) {
+    Result<std::unique_ptr<Tokenizer>> tokenizer = BuildTokenizer(*std::move(spec));
+    if (tokenizer.ok()) return *std::move(tokenizer);
+    failed = tokenizer.status();
+  }
+  if (status != nullptr) *status = failed;
+  else ADD_FAILURE() << failed.message();
+  return nullptr;
+}
+
+StatusCode CodeOf(std::string_view json) {
+  Status status;
+  FromJson(json, &status);
+  return status.code();
+}
+
+TEST(JsonSpecTest, TinyFolderAndTinyGgufGiveTheSameIds) {
+  Result<TokenizerSpec> spec = SpecFromHfFolder(PRENORM_SOURCE_DIR "/models/tiny/hf");
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  const auto folder = BuildTokenizer(*std::move(spec));
+  ASSERT_TRUE(folder.ok()) << folder.status().message();
+  const auto gguf = LoadGgufTokenizer(PRENORM_SOURCE_DIR "/models/tiny/prenorm-tiny.gguf");
+  ASSERT_TRUE(gguf.ok());
+  for (const std::string& text : DifficultTexts()) {
+    EXPECT_EQ(*(*folder)->Encode(text), *gguf->tokenizer->Encode(text)) << text;
+  }
+  EXPECT_EQ((*folder)->bos(), gguf->tokenizer->bos());
+  EXPECT_TRUE(std::equal((*folder)->end_tokens().begin(), (*folder)->end_tokens().end(),
+                         gguf->tokenizer->end_tokens().begin(), gguf->tokenizer->end_tokens().end()));
+}
+
+// Llama-2's way of writing SentencePiece BPE: normalizer, no cuts, byte fallback, decoder with Strip.
+constexpr std::string_view kLlamaJson = R"({
+  "added_tokens": [{"id": 0, "content": "<unk>", "special": true}, {"id": 1, "content": "<s>", "special": true}],
+  "normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"},
+                 {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]},
+  "pre_tokenizer": null,
+  "post_processor": {"type": "TemplateProcessing",
+    "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+    "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]}}},
+  "decoder": {"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+              {"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]},
+  "model": {"type": "BPE", "unk_token": "<unk>", "fuse_unk": true, "byte_fallback": true,
+    "vocab": {"<unk>": 0, "<s>": 1, "<0xC3>": 2, "<0xA9>": 3, "▁": 4, "a": 5, "b": 6, "ab": 7, "▁ab": 8, "▁▁": 9},
+    "merges": ["a b", ["▁", "ab"], "▁ ▁"]}})";
+
+TEST(JsonSpecTest, MergesOnCharactersWithByteFallback) {
+  const auto tokenizer = FromJson(kLlamaJson);
+  ASSERT_NE(tokenizer, nullptr);
+  EXPECT_EQ(*tokenizer->Encode("ab", {.add_special = true}), (std::vector<TokenId>{1, 8}));
+  EXPECT_EQ(*tokenizer->Encode("  abé"), (std::vector<TokenId>{9, 8, 2, 3}));
+  EXPECT_EQ(*tokenizer->Encode("axyb"), (std::vector<TokenId>{4, 5, 0, 6}));
+  EXPECT_EQ(tokenizer->Decode(*tokenizer->Encode("  abé")), "  abé");
+  EXPECT_EQ(tokenizer->bos(), 1);
+}
+
+TEST(JsonSpecTest, UnigramWithMetaspace) {
+  const auto tokenizer = FromJson(R"({
+    "added_tokens": [{"id": 4, "content": "<mask>", "special": true, "lstrip": true}],
+    "normalizer": {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "},
+    "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"},
+    "decoder": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"},
+    "model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0], ["▁a", -2.5], ["▁", -3.0], ["a", -3.5]]}})");
+  ASSERT_NE(tokenizer, nullptr);
+  EXPECT_EQ(*tokenizer->Encode("a   aa?"), (std::vector<TokenId>{1, 1, 3, 0}));
+  EXPECT_EQ(*tokenizer->Encode("a <mask>a", {.parse_special = true}), (std::vector<TokenId>{1, 4, 1}));
+}
+
+TEST(JsonSpecTest, WordPieceOfBert) {
+  const auto tokenizer = FromJson(R"({
+    "added_tokens": [{"id": 0, "content": "[UNK]", "special": true}],
+    "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": null,
+                   "lowercase": true},
+    "pre_tokenizer": {"type": "BertPreTokenizer"},
+    "post_processor": {"type": "BertProcessing", "sep": ["[SEP]", 2], "cls": ["[CLS]", 1]},
+    "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
+    "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+              "vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "ele": 3, "##ve": 4, "!": 5}}})");
+  ASSERT_NE(tokenizer, nullptr);
+  EXPECT_EQ(*tokenizer->Encode("Élève! x", {.add_special = true}), (std::vector<TokenId>{1, 3, 4, 5, 0, 2}));
+}
+
+TEST(JsonSpecTest, SingleWordTokensNeedABorder) {
+  const auto tokenizer = FromJson(R"({"added_tokens": [{"id": 3, "content": "cat", "single_word": true}],
+    "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
+    "model": {"type": "BPE", "vocab": {"c": 0, "a": 1, "t": 2, "s": 4}, "merges": []}})");
+  ASSERT_NE(tokenizer, nullptr);
+  EXPECT_EQ(*tokenizer->Encode("cat"), (std::vector<TokenId>{3}));
+  EXPECT_EQ(*tokenizer->Encode("cats"), (std::vector<TokenId>{0, 1, 2, 4}));
+}
+
+TEST(JsonSpecTest, RefusesWhatItDoesNotKnowByName) {
+  EXPECT_EQ(CodeOf("{"), StatusCode::kBadModel);
+  EXPECT_EQ(CodeOf("[]"), StatusCode::kBadModel);
+  EXPECT_EQ(CodeOf("{}"), StatusCode::kBadModel);
+  EXPECT_EQ(CodeOf(R"({"model": {"type": "BPE", "vocab": {"a": -1}, "merges": []}})"), StatusCode::kBadModel);
+  EXPECT_EQ(CodeOf(R"({"model": {"type": "BPE", "vocab": {"a": 99999999999}, "merges": []}})"), StatusCode::kBadModel);
+  EXPECT_EQ(CodeOf(R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a b"]}})"), StatusCode::kBadModel);
+  EXPECT_EQ(CodeOf(R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["ab"]}})"), StatusCode::kBadModel);
+  EXPECT_EQ(CodeOf(R"({"model": {"type": "WordLevel", "vocab": {"a": 0}}})"), StatusCode::kUnsupported);
+  EXPECT_EQ(CodeOf(R"({"normalizer": {"type": "Magic"}, "model": {"vocab": {"a": 0}, "merges": []}})"),
+            StatusCode::kUnsupported);
+  EXPECT_EQ(CodeOf(R"({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated"},
+                       "model": {"vocab": {"a": 0}, "merges": []}})"),
+            StatusCode::kUnsupported);
+  EXPECT_EQ(SpecFromHfFolder(PRENORM_SOURCE_DIR "/tests").status().code(), StatusCode::kNotFound);
+}
+
+/// Protocol-buffer fields, written by hand.
+std::string LengthField(int number, std::string_view bytes) {
+  return std::string({static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())}).append(bytes);
+}
+std::string VarintField(int number, char value) {
+  std::string out;
+  if (number >= 16) out += static_cast<char>((number << 3 & 0x7F) | 0x80);
+  out += static_cast<char>(number >= 16 ? number >> 4 : number << 3);
+  return out += value;
+}
+std::string SpmPiece(std::string_view text, float score, char type) {
+  std::string bytes = LengthField(1, text) + std::string(1, 2 << 3 | 5);
+  bytes.append(reinterpret_cast<const char*>(&score), sizeof(score));
+  return LengthField(1, bytes + VarintField(3, type));
+}
+
+std::string SpmModel() {
+  return SpmPiece("<unk>", 0, 2) + SpmPiece("<s>", 0, 3) + SpmPiece("</s>", 0, 3) + SpmPiece("▁▁", 0, 4) +
+         SpmPiece("▁a", -1, 1) + SpmPiece("▁", -2, 1) + SpmPiece("a", -3, 1) + SpmPiece("b", -4, 1) +
+         LengthField(2, VarintField(3, 2)) + LengthField(3, VarintField(4, 0));
+}
+
+TEST(SentencePieceSpecTest, ReadsPiecesOptionsAndUserDefinedSpaces) {
+  Result<TokenizerSpec> spec = SpecFromSentencePiece(SpmModel(), "tokenizer.model");
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  EXPECT_EQ(spec->kind, TokenModelKind::kSpm);
+  EXPECT_EQ(spec->bos, 1);
+  const auto tokenizer = BuildTokenizer(*std::move(spec));
+  ASSERT_TRUE(tokenizer.ok());
+  EXPECT_EQ(*(*tokenizer)->Encode("a a  b?"), (std::vector<TokenId>{4, 4, 3, 5, 7, 0}));
+}
+
+TEST(SentencePieceSpecTest, RefusesDamageAtEveryByte) {
+  const std::string model = SpmModel();
+  EXPECT_EQ(SpecFromSentencePiece("<html>", "x").status().code(), StatusCode::kBadModel);
+  size_t read = 0;
+  for (size_t size = 0; size < model.size(); ++size) {
+    read += SpecFromSentencePiece(std::string_view(model).substr(0, size), "x").ok() ? 1 : 0;
+  }
+  EXPECT_LE(read, 10u);  // only cuts between fields leave a whole message
+}
+
+TEST(Base64Test, DecodesAndRefuses) {
+  EXPECT_EQ(DecodeBase64("TWFu"), "Man");
+  EXPECT_EQ(DecodeBase64("TWE="), "Ma");
+  EXPECT_EQ(DecodeBase64("TQ=="), "M");
+  EXPECT_EQ(DecodeBase64("/+8="), "\xFF\xEF");
+  EXPECT_EQ(DecodeBase64("T"), std::nullopt);
+  EXPECT_EQ(DecodeBase64("T*Fu"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace prenorm

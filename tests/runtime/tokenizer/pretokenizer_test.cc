@@ -1,0 +1,118 @@
+// Cuts of the named pre-tokenizers, and the steps that tokenizer.json can name.
+#include "runtime/tokenizer/pretokenizers.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/tokenizer/splitter.h"
+
+namespace prenorm {
+namespace {
+
+std::string Cut(const SplitSteps& steps, std::string_view text, bool at_start = true) {
+  Splitter splitter;
+  const Status status = splitter.Split(steps, text, at_start);
+  if (!status.ok()) return "error: " + status.message();
+  std::string out;
+  for (const std::string_view piece : splitter.pieces()) out.append("[").append(piece).append("]");
+  return out;
+}
+
+std::string CutBy(std::string_view name, std::string_view text) {
+  const Result<Pretokenizer> found = FindPretokenizer(name);
+  return found.ok() ? Cut(found->splits, text) : "error: " + found.status().message();
+}
+
+SplitSteps OneRegex(std::string_view pattern, SplitBehavior behavior, bool invert = false) {
+  SplitSteps steps(1);
+  Result<Regex> regex = Regex::Compile(pattern);
+  EXPECT_TRUE(regex.ok());
+  steps[0].regex = *regex;
+  steps[0].behavior = behavior;
+  steps[0].invert = invert;
+  return steps;
+}
+
+TEST(PretokenizerTest, NewlineRunsStayTogether) {  // T5
+  EXPECT_EQ(CutBy("llama-bpe", "a\n\nb"), "[a][\n\n][b]");
+  EXPECT_EQ(CutBy("llama-bpe", "a\n\n\n\nb"), "[a][\n\n\n\n][b]");
+}
+
+TEST(PretokenizerTest, LlamaContractionsMatchInAnyCaseAndDigitsByThrees) {  // T7
+  EXPECT_EQ(CutBy("llama-bpe", "I'LL 3333333 it's"), "[I]['LL][ ][333][333][3][ it]['s]");
+}
+
+TEST(PretokenizerTest, QwenAndSmolLmCutEveryDigit) {  // T8
+  EXPECT_EQ(CutBy("qwen2", "in 2024"), "[in][ ][2][0][2][4]");
+  EXPECT_EQ(CutBy("smollm", "in 2024"), "[in][ ][2][0][2][4]");
+  EXPECT_EQ(CutBy("gpt-2", "in 2024"), "[in][ 2024]");
+}
+
+TEST(PretokenizerTest, LastSpaceOfARunBelongsToTheWord) {  // T9
+  for (const char* name : {"gpt-2", "smollm", "llama-bpe", "qwen2", "tekken"}) {
+    EXPECT_EQ(CutBy(name, "a  b"), "[a][ ][ b]") << name;
+  }
+}
+
+TEST(PretokenizerTest, CaseAwareWords) {
+  EXPECT_EQ(CutBy("tekken", "HelloWorld ABCdef it's"), "[Hello][World][ ABCdef][ it]['s]");
+  EXPECT_EQ(CutBy("gpt-4o", "HelloWorld it's 1234/\n"), "[Hello][World][ it's][ ][123][4][/\n]");
+}
+
+TEST(PretokenizerTest, WhiteSpaceIsUnicodesProperty) {
+  EXPECT_EQ(CutBy("gpt-2", "a\xE3\x80\x80"), "[a][\xE3\x80\x80]");
+  // U+180E is a format character, not white space: it goes with punctuation.
+  EXPECT_EQ(CutBy("gpt-2", "a\xE1\xA0\x8E!"), "[a][\xE1\xA0\x8E!]");
+}
+
+TEST(PretokenizerTest, UnknownNameIsRefusedWithTheKnownOnes) {  // T8
+  const Result<Pretokenizer> found = FindPretokenizer("no-such-name");
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.status().code(), StatusCode::kUnsupported);
+  EXPECT_NE(found.status().message().find("no-such-name"), std::string::npos);
+  EXPECT_NE(found.status().message().find("smollm, "), std::string::npos);
+}
+
+TEST(PretokenizerTest, EveryNameTakesLongRuns) {
+  std::string long_text;
+  for (const char* unit : {"x", "X", " ", "5", "\n", ".", "漢"}) {
+    for (int i = 0; i < 20'000; ++i) long_text += unit;
+  }
+  for (const char* name : {"default", "gpt-2", "smollm", "llama-bpe", "qwen2", "qwen35", "tekken", "gpt-4o", "command-r",
+                           "deepseek-llm", "deepseek-coder", "deepseek-v3", "bailingmoe", "seed-coder", "falcon", "bloom",
+                           "viking", "gemma4"}) {
+    const std::string cut = CutBy(name, long_text);
+    EXPECT_EQ(cut.substr(0, 2), "[x") << name << ": " << cut.substr(0, 200);
+  }
+}
+
+TEST(SplitterTest, BehaviorsAreThoseOfHuggingFace) {  // the examples of its documentation: "the-final--countdown"
+  constexpr std::string_view kText = "the-final--countdown";
+  EXPECT_EQ(Cut(OneRegex("-", SplitBehavior::kRemoved), kText), "[the][final][countdown]");
+  EXPECT_EQ(Cut(OneRegex("-", SplitBehavior::kIsolated), kText), "[the][-][final][-][-][countdown]");
+  EXPECT_EQ(Cut(OneRegex("-", SplitBehavior::kMergedWithPrevious), kText), "[the-][final-][-][countdown]");
+  EXPECT_EQ(Cut(OneRegex("-", SplitBehavior::kMergedWithNext), kText), "[the][-final][-][-countdown]");
+  EXPECT_EQ(Cut(OneRegex("-", SplitBehavior::kContiguous), kText), "[the][-][final][--][countdown]");
+  EXPECT_EQ(Cut(OneRegex("[a-z]+", SplitBehavior::kRemoved, true), kText), "[the][final][countdown]");
+}
+
+TEST(SplitterTest, MetaspacePrefixes) {
+  SplitSteps steps(1);
+  steps[0].kind = SplitStep::Kind::kMetaspace;
+  steps[0].mark.push_back('_');
+  steps[0].prefix = SpacePrefix::kFirst;
+  EXPECT_EQ(Cut(steps, "a  b"), "[_a][_][_b]");
+  EXPECT_EQ(Cut(steps, " a"), "[_a]");
+  EXPECT_EQ(Cut(steps, "a b", false), "[a][_b]");
+  steps[0].split = false;
+  EXPECT_EQ(Cut(steps, "a b"), "[_a_b]");
+}
+
+TEST(RegexTest, EmptyMatchesAndLimits) {
+  EXPECT_EQ(Cut(OneRegex("(?=é)", SplitBehavior::kIsolated), "aéé"), "[a][é][é]");
+  EXPECT_EQ(Regex::Compile("(unclosed").status().code(), StatusCode::kUnsupported);
+  // Catastrophic backtracking ends with a status.
+  EXPECT_EQ(Cut(OneRegex("(a+)+[bd]", SplitBehavior::kIsolated), std::string(64, 'a') + "c").substr(0, 6), "error:");
+}
+
+}  // namespace
+}  // namespace prenorm
