@@ -26,13 +26,27 @@ constexpr DType kTypes[] = {DType::kQ4_1,   DType::kQ4_0,   DType::kQ8_0,  DType
                             DType::kQ5_K,   DType::kQ6_K,   DType::kQ3_K,  DType::kQ2_K,    DType::kIQ4_NL,
                             DType::kIQ4_XS, DType::kMXFP4,  DType::kIQ3_S, DType::kIQ3_XXS, DType::kBF16, DType::kF16, DType::kF32};
 
-// Any bytes are valid codes; small finite scales keep the arithmetic ordinary.
+// Any bytes are valid codes of quantized types once the scales are finite; plain types get values in [-1, 1], because
+// denormal numbers would be timed otherwise.
 std::vector<uint8_t> RandomBytes(DType type, size_t rows, size_t cols, size_t copies) {
   std::vector<uint8_t> bytes(rows * RowBytes(type, cols) * copies);
   std::mt19937_64 rng(1);
-  for (size_t i = 0; i + 8 <= bytes.size(); i += 8) {
-    const uint64_t v = rng() & 0x3F3F3F3F3F3F3F3Full;  // exponents of f16, bf16 and f32 stay finite
-    std::memcpy(bytes.data() + i, &v, 8);
+  if (InfoOf(type).block_elems > 1) {
+    for (size_t i = 0; i + 8 <= bytes.size(); i += 8) {
+      const uint64_t v = rng() & 0x3F3F3F3F3F3F3F3Full;
+      std::memcpy(bytes.data() + i, &v, 8);
+    }
+    return bytes;
+  }
+  const size_t elements = rows * cols * copies;
+  for (size_t i = 0; i < elements; ++i) {
+    const float v = static_cast<float>(static_cast<int64_t>(rng())) * 0x1p-63f;
+    const bf16 as_bf16 = ToBf16(v);
+    const f16 as_f16 = ToF16(v);
+    const void* from = &v;
+    if (type == DType::kBF16) from = &as_bf16;
+    if (type == DType::kF16) from = &as_f16;
+    std::memcpy(bytes.data() + i * InfoOf(type).block_bytes, from, InfoOf(type).block_bytes);
   }
   return bytes;
 }
