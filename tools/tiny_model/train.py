@@ -19,11 +19,13 @@ import corpus  # noqa: E402
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers  # noqa: E402
 
 SEED = 20
-STEPS = 1000
+STEPS = 560
+COOL_DOWN_FROM = 300  # step
 CONTEXT = 512  # tokens
 DOCUMENTS_PER_STEP = 14
 WARMUP_STEPS = 40
-PEAK_RATE, FINAL_RATE = 4e-3, 1e-4
+PEAK_RATE = 4e-3
+COSINE_STEPS = 1000  # the cosine is cut short by the cool-down
 WEIGHT_DECAY = 0.05
 VOCAB_SIZE = 768
 TOKENIZER_DOCUMENTS = 4000
@@ -60,10 +62,11 @@ def next_batch(tokenizer, step):
 
 
 def learning_rate(step):
-    if step < WARMUP_STEPS:
-        return PEAK_RATE * (step + 1) / WARMUP_STEPS
-    progress = (step - WARMUP_STEPS) / (STEPS - WARMUP_STEPS)
-    return FINAL_RATE + 0.5 * (PEAK_RATE - FINAL_RATE) * (1 + math.cos(math.pi * progress))
+    """Linear warm-up, then a slow cosine, at the end a linear cool-down to zero."""
+    warm_up = min(1.0, (step + 1) / WARMUP_STEPS)
+    cosine = 0.5 * (1 + math.cos(math.pi * max(0, step - WARMUP_STEPS) / (COSINE_STEPS - WARMUP_STEPS)))
+    cool_down = min(1.0, (STEPS - step) / (STEPS - COOL_DOWN_FROM))
+    return PEAK_RATE * warm_up * cosine * cool_down
 
 
 def make_optimizer(torch, model):
