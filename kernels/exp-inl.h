@@ -17,7 +17,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // e^x for every f32: at most 1 ULP where the result is normal (0.94 measured on one float in 4099, all targets),
-// one unit of 2^-149 below; overflow gives +Inf, -Inf gives 0, NaN stays NaN. The bits are those of every target with FMA.
+// one unit of 2^-149 below; overflow gives +Inf, -Inf gives 0, NaN stays NaN. Same bits on all targets with FMA.
 //
 // x = n ln 2 + r with |r| <= ln(2)/2; e^r by a minimax polynomial of degree 6 (relative error 3e-9, so that rounding
 // dominates); 2^n in two factors, because n reaches 185 and -151 while one factor ends at 127 and -126.

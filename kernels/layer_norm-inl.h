@@ -117,17 +117,17 @@ class LayerStatistics {
 
 // out = x_hat * gain + bias with one FMA.
 template <class X, class Gain, class Bias, typename Out>
-HWY_INLINE void ApplyLayer(const X* x, const Gain& gain, const Bias& bias, Out* out, size_t cols, LayerFactors factors) {
+HWY_INLINE void ApplyLayer(const X* x, const Gain& gain, const Bias& bias, Out* out, size_t cols, LayerFactors row) {
   const RowTag df;
   using V = hn::Vec<RowTag>;
-  const V shift = hn::Set(df, factors.shift);
-  const V delta = hn::Set(df, factors.delta);
-  const V inv_stddev = hn::Set(df, factors.inv_stddev);
+  const V shift = hn::Set(df, row.shift);
+  const V delta = hn::Set(df, row.delta);
+  const V inv_stddev = hn::Set(df, row.inv_stddev);
   const auto func = [&](V v, V g, V b) HWY_ATTR {
     return hn::MulAdd(hn::Mul(hn::Sub(hn::Sub(v, shift), delta), inv_stddev), g, b);
   };
-  if (HWY_UNLIKELY(factors.scale != 1.0f)) {
-    MapRow(df, cols, out, func, Scaled<const X*>{x, factors.scale}, gain, bias);
+  if (HWY_UNLIKELY(row.scale != 1.0f)) {
+    MapRow(df, cols, out, func, Scaled<const X*>{x, row.scale}, gain, bias);
   } else {
     MapRow(df, cols, out, func, x, gain, bias);
   }

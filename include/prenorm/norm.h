@@ -1,8 +1,8 @@
-// Normalization of rows: RMSNorm, LayerNorm, both with a residual sum, and softmax. Functions over pointers and strides.
+// Normalization of rows: RMSNorm, LayerNorm, both with a residual sum, and softmax. Functions over pointers, strides.
 // norm_checked.h has the same with every argument checked, norm_parallel.h with the rows shared among threads.
 //
 // Every function here runs on the best SIMD target of the CPU, is reentrant, and neither allocates, prints nor throws.
-// Sizes and strides count elements. Rows of length `cols` start at multiples of their stride; what lies between two rows
+// Sizes and strides count elements. Rows of length `cols` start at multiples of the stride; what lies between two rows
 // is neither read nor written. Any alignment of the element type will do. rows == 0 does nothing.
 // The same call gives the same bits on AVX2, on every AVX-512 target and on NEON, at any address and row position.
 #pragma once
@@ -39,7 +39,7 @@ enum class Accumulation {
 };
 
 struct RmsNormOptions {
-  float eps = 0.0f;  ///< >= 0. GGUF `*.attention.layer_norm_rms_epsilon`, Hugging Face `rms_norm_eps`: never a constant.
+  float eps = 0.0f;  ///< >= 0. GGUF `*.attention.layer_norm_rms_epsilon`, Hugging Face `rms_norm_eps`; no constant.
   EpsPlacement eps_placement = EpsPlacement::kInsideRoot;
   GainForm gain_form = GainForm::kGain;
   CastMode cast = CastMode::kF32;
@@ -53,8 +53,8 @@ struct RmsNormOptions {
 /// Memory    out == x is allowed where both types are equal, other overlap is not.
 /// Requires  cols > 0, eps >= 0 (debug builds assert).
 /// Accuracy  f32: at most 12 ULP (3 on the corpus of the tests) from the real-number result for cols <= 65536 where
-///           x * inv_rms and the result are normal; kExact: 2 ULP without gain, 3 with, 4 with 1 + w. Rows of any finite
-///           magnitude are right. A NaN makes its row NaN; an Inf makes its element NaN and the finite ones +-0.
+///           x * inv_rms and the result are normal; kExact: 2 ULP without gain, 3 with, 4 with 1 + w. Any finite
+///           magnitude is right. A NaN makes its row NaN; an Inf makes its element NaN and the finite ones +-0.
 ///           A zero row gives zeros, with eps = 0 NaN.
 /// Source    Zhang and Sennrich 2019, eq. 4, with eps under the root; as torch.nn.RMSNorm with eps given.
 template <typename X, typename Gain, typename Out>
@@ -84,7 +84,7 @@ enum class VarianceForm {
 };
 
 struct LayerNormOptions {
-  float eps = 0.0f;  ///< >= 0, added to the variance. Hugging Face `layer_norm_eps`, GGUF `*.attention.layer_norm_epsilon`.
+  float eps = 0.0f;  ///< >= 0, added to the variance. Hugging Face `layer_norm_eps`, GGUF `*.layer_norm_epsilon`.
   VarianceForm variance = VarianceForm::kTwoPass;
 };
 
@@ -144,8 +144,8 @@ void ResidualLayerNorm(const X* x, size_t x_stride, const X* f, size_t f_stride,
 ///
 /// Shapes    x: [rows, cols], stride >= cols.
 /// Requires  cols > 0.
-/// Accuracy  relative error 2^-24 * (6 + |x - m|) where the result is normal. -Inf is a masked element and gives 0; a row of -Inf alone gives zeros.
-///           NaN or +Inf makes its row NaN.
+/// Accuracy  relative error 2^-24 * (6 + |x - m|) where the result is normal. -Inf is a masked element and
+///           gives 0; a row of -Inf alone gives zeros. NaN or +Inf makes its row NaN.
 void Softmax(float* x, size_t stride, size_t rows, size_t cols);
 
 /// out[r] = m + log(sum over c of exp(x[r][c] - m)), with m the maximum of the row.
