@@ -110,8 +110,8 @@ void Measure(benchmark::State& state, Shape shape, size_t bytes, const std::func
   }
   const auto iterations = static_cast<double>(state.iterations());
   const auto elements = static_cast<double>(shape.rows * shape.cols);
-  state.counters["ns/row"] = benchmark::Counter(iterations * static_cast<double>(shape.rows) * 1e-9,
-                                                benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["row"] = benchmark::Counter(iterations * static_cast<double>(shape.rows),
+                                             benchmark::Counter::kIsRate | benchmark::Counter::kInvert);  // seconds
   state.counters["GB/s"] = benchmark::Counter(iterations * elements * static_cast<double>(bytes) * 1e-9,
                                               benchmark::Counter::kIsRate);
 }
