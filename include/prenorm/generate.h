@@ -24,7 +24,7 @@ struct SamplerOptions {
   float presence_penalty = 0.0f;    ///< Subtracted once from the logit of every seen token.
   float frequency_penalty = 0.0f;   ///< Subtracted as often as the token was seen.
   size_t no_repeat_ngram_size = 0;  ///< 0: off. No n-gram of this length occurs twice.
-  std::map<TokenId, float> logit_bias;
+  std::map<TokenId, float> logit_bias = {};
   float temperature = 1.0f;  ///< >= 0; 0 is greedy: the highest logit, the lowest id on ties.
   int64_t top_k = 0;         ///< <= 0: off. More than the vocabulary keeps everything.
   float top_p = 1.0f;        ///< In (0, 1]; 1: off.

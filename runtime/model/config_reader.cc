@@ -4,6 +4,106 @@
 #include <cmath>
 
 namespace prenorm {
+namespace {
+
+// A key of GGUF files and what config.json calls it. A later line is used where the earlier ones are absent.
+struct KeyPair {
+  std::string_view gguf;
+  std::string_view hf;
+};
+
+constexpr KeyPair kKeys[] = {
+    {"embedding_length", "hidden_size"},
+    {"embedding_length", "n_embd"},
+    {"feed_forward_length", "intermediate_size"},
+    {"feed_forward_length", "n_inner"},
+    {"block_count", "num_hidden_layers"},
+    {"block_count", "n_layer"},
+    {"context_length", "max_position_embeddings"},
+    {"context_length", "n_positions"},
+    {"attention.head_count", "num_attention_heads"},
+    {"attention.head_count", "n_head"},
+    {"attention.head_count_kv", "num_key_value_heads"},
+    {"attention.key_length", "head_dim"},
+    {"attention.value_length", "head_dim"},
+    {"attention.layer_norm_rms_epsilon", "rms_norm_eps"},
+    {"attention.layer_norm_epsilon", "layer_norm_epsilon"},
+    {"attention.layer_norm_epsilon", "layer_norm_eps"},
+    {"attention.scale", "attention_multiplier"},
+    {"attention.sliding_window", "sliding_window"},
+    {"attention.sliding_window_pattern", "sliding_window_pattern"},
+    {"attn_logit_softcapping", "attn_logit_softcapping"},
+    {"final_logit_softcapping", "final_logit_softcapping"},
+    {"embedding_scale", "embedding_multiplier"},
+    {"residual_scale", "residual_multiplier"},
+    {"logit_scale", "logit_scale"},
+    {"logit_scale", "logits_scaling"},
+    {"expert_count", "num_local_experts"},
+    {"expert_count", "num_experts"},
+    {"expert_used_count", "num_experts_per_tok"},
+    {"expert_feed_forward_length", "moe_intermediate_size"},
+    {"expert_weights_norm", "norm_topk_prob"},
+    {"rope.freq_base", "rope_theta"},
+    {"rope.freq_base", "rope_parameters.rope_theta"},
+    {"rope.freq_base", "rope_parameters.full_attention.rope_theta"},
+    {"rope.freq_base_swa", "rope_local_base_freq"},
+    {"rope.freq_base_swa", "rope_parameters.sliding_attention.rope_theta"},
+    {"rope.partial_factor", "partial_rotary_factor"},
+    {"rope.partial_factor", "rope_parameters.partial_rotary_factor"},
+    {"hidden_act", "hidden_activation"},
+    {"hidden_act", "hidden_act"},
+    {"hidden_act", "activation_function"},
+};
+
+// What rope scaling says stands in one of these objects.
+constexpr std::string_view kRopeObjects[] = {"rope_scaling.", "rope_parameters.full_attention.", "rope_parameters."};
+constexpr KeyPair kRopeScalingKeys[] = {
+    {"type", "rope_type"},
+    {"type", "type"},
+    {"original_context_length", "original_max_position_embeddings"},
+    {"yarn_beta_fast", "beta_fast"},
+    {"yarn_beta_slow", "beta_slow"},
+};
+constexpr std::string_view kRopeScaling = "rope.scaling.";
+
+std::string HfKey(const Metadata& metadata, const std::string& prefix, std::string_view key) {
+  std::string first;
+  const auto found = [&](const std::string& name) {
+    if (first.empty()) first = name;
+    return metadata.Has(name);
+  };
+  for (const KeyPair& pair : kKeys) {
+    const std::string name = prefix + std::string(pair.hf);
+    if (pair.gguf == key && found(name)) return name;
+  }
+  if (key.starts_with(kRopeScaling)) {
+    const std::string_view rest = key.substr(kRopeScaling.size());
+    for (const std::string_view object : kRopeObjects) {
+      bool renamed = false;
+      for (const KeyPair& pair : kRopeScalingKeys) {
+        if (pair.gguf != rest) continue;
+        renamed = true;
+        const std::string name = prefix + std::string(object) + std::string(pair.hf);
+        if (found(name)) return name;
+      }
+      const std::string name = prefix + std::string(object) + std::string(rest);
+      if (!renamed && found(name)) return name;
+    }
+  }
+  return first.empty() ? prefix + std::string(key) : first;
+}
+
+}  // namespace
+
+ConfigReader::ConfigReader(const TensorSource& source, std::string_view architecture) : source_(source) {
+  // Models with a text and other parts describe the text model in an object of its own.
+  if (!is_hf()) prefix_ = std::string(architecture) + ".";
+  else if (source.metadata().Has("text_config.hidden_size")) prefix_ = "text_config.";
+}
+
+std::string ConfigReader::Full(std::string_view key) const {
+  return is_hf() ? HfKey(source_.metadata(), prefix_, key) : prefix_ + std::string(key);
+}
 
 bool ConfigReader::Has(std::string_view key) const { return source_.metadata().Has(Full(key)); }
 
@@ -52,6 +152,22 @@ float ConfigReader::Number(std::string_view key, bool positive, std::optional<fl
 
 std::string_view ConfigReader::Text(std::string_view key, std::string_view fallback) {
   return source_.metadata().String(Full(key)).value_or(fallback);
+}
+
+bool ConfigReader::Flag(std::string_view key, bool fallback) const {
+  return source_.metadata().Bool(Full(key)).value_or(fallback);
+}
+
+std::vector<std::string_view> ConfigReader::Texts(std::string_view key) const {
+  const std::optional<StringArray> texts = source_.metadata().Strings(Full(key));
+  return texts ? std::vector<std::string_view>(texts->begin(), texts->end()) : std::vector<std::string_view>();
+}
+
+std::vector<uint64_t> ConfigReader::Numbers(std::string_view key) const {
+  std::vector<uint64_t> values;
+  const std::optional<NumberArray> numbers = source_.metadata().Numbers(Full(key));
+  for (size_t i = 0; numbers && i < numbers->size(); ++i) values.push_back(numbers->U64(i).value_or(0));
+  return values;
 }
 
 }  // namespace prenorm

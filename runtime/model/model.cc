@@ -12,7 +12,8 @@
 #include "runtime/model/families/family.h"
 #include "runtime/model/interleave.h"
 #include "runtime/model/parts.h"
-#include "runtime/tokenizer/gguf_tokenizer.h"
+#include "runtime/tokenizer/gguf_spec.h"
+#include "runtime/tokenizer/tokenizer_spec.h"
 
 namespace prenorm {
 namespace {
@@ -76,7 +77,9 @@ Result<std::shared_ptr<const Model>> Model::Load(const std::string& path, const 
 
   const Result<const Family*> family = FamilyOf(gguf);
   if (!family.ok()) return family.status();
-  Result<std::unique_ptr<Tokenizer>> tokenizer = TokenizerFromGguf(gguf);
+  Result<TokenizerSpec> spec = SpecFromGguf(gguf.metadata(), path);
+  if (!spec.ok()) return spec.status();
+  Result<std::unique_ptr<Tokenizer>> tokenizer = BuildTokenizer(std::move(spec).value());
   if (!tokenizer.ok()) return tokenizer.status();
   parts->tokenizer = std::move(tokenizer).value();
   if (Status status = ReadVocabulary(*parts); !status.ok()) return status;

@@ -12,37 +12,116 @@ namespace prenorm {
 
 /// A linear map y = W x + b. The bias is empty where the file has none.
 struct Linear {
-  WeightMatrix w;           // [out, in]
+  WeightMatrix w{};         // [out, in]; no rows: the block has no such map
   std::vector<float> bias;  // [out]
+  explicit operator bool() const { return w.rows != 0; }
 };
 
+/// What a norm multiplies with and adds. Without a gain there is no norm at this place.
+struct NormWeights {
+  std::vector<float> gain;  // [width], the factor itself, whatever the file holds
+  std::vector<float> bias;  // [width], LayerNorm only; empty: none
+  explicit operator bool() const { return !gain.empty(); }
+};
+
+/// One feed-forward network of a mixture.
+struct Expert {
+  WeightMatrix w_gate;  // [expert_ffn_dim, dim]
+  WeightMatrix w_up;    // [expert_ffn_dim, dim]
+  WeightMatrix w_down;  // [dim, expert_ffn_dim]
+};
+
+/// One block. What a family does not have stays empty.
 struct LayerWeights {
-  std::vector<float> attn_norm;  // [dim], gain
-  Linear wq;                     // [n_heads * head_dim, dim]
-  Linear wk;                     // [n_kv_heads * head_dim, dim]
-  Linear wv;                     // [n_kv_heads * head_dim, dim]
-  Linear wo;                     // [dim, n_heads * head_dim]
-  std::vector<float> ffn_norm;   // [dim], gain
-  Linear w_gate;                 // [ffn_dim, dim]
-  Linear w_up;                   // [ffn_dim, dim]
-  Linear w_down;                 // [dim, ffn_dim]
+  NormWeights attn_norm;       // [dim]
+  Linear wq;                   // [n_heads * head_dim, dim]
+  Linear wk;                   // [n_kv_heads * head_dim, dim]
+  Linear wv;                   // [n_kv_heads * head_dim, dim]
+  NormWeights q_norm;          // see QkNorm
+  NormWeights k_norm;          // see QkNorm
+  Linear wo;                   // [dim, n_heads * head_dim]
+  NormWeights post_attn_norm;  // [dim], of the branch before it is added
+  NormWeights ffn_norm;        // [dim]
+  Linear w_gate;               // [ffn_dim, dim]; none: the activation alone, without a gate
+  Linear w_up;                 // [ffn_dim, dim]
+  Linear w_down;               // [dim, ffn_dim]
+  WeightMatrix router{};       // [n_experts, dim]
+  std::vector<Expert> experts; // [n_experts], instead of w_gate, w_up, w_down
+  NormWeights post_ffn_norm;   // [dim], of the branch before it is added
 };
 
 struct ModelWeights {
-  WeightMatrix token_embd;  // [vocab_size, dim]
+  WeightMatrix token_embd{};     // [vocab_size, dim]
+  WeightMatrix position_embd{};  // [max_seq_len, dim], learned positions; no rows: none
   std::vector<LayerWeights> layers;
-  std::vector<float> final_norm;  // [dim], gain
-  WeightMatrix output;            // [vocab_size, dim]; the same bytes as token_embd when tied
+  NormWeights final_norm;  // [dim]
+  WeightMatrix output{};   // [vocab_size, dim]; the same bytes as token_embd when tied
+
+  /// Calls f(WeightMatrix&) for every matrix, those without rows too.
+  template <typename F>
+  void ForEachMatrix(const F& f) {
+    f(token_embd);
+    f(position_embd);
+    f(output);
+    for (LayerWeights& layer : layers) {
+      for (Linear* linear : {&layer.wq, &layer.wk, &layer.wv, &layer.wo, &layer.w_gate, &layer.w_up, &layer.w_down}) {
+        f(linear->w);
+      }
+      f(layer.router);
+      for (Expert& expert : layer.experts) {
+        f(expert.w_gate);
+        f(expert.w_up);
+        f(expert.w_down);
+      }
+    }
+  }
 };
 
-/// What a family says of its blocks beyond the sizes in ModelConfig.
-struct BlockSpec {
-  RopePairs rope_pairs = RopePairs::kNeighbours;
-  Gate gate = Gate::kSilu;
+enum class NormKind { kRms, kLayer };
+
+/// What q_norm and k_norm normalize.
+enum class QkNorm {
+  kNone,
+  kHeads,  ///< Each head by itself; gain [head_dim], or [heads * head_dim] where each head has its own (Qwen3, Gemma 3).
+  kRows,   ///< All heads of a token together; gain [heads * head_dim] (OLMo 2).
+};
+
+/// Rotary frequencies of some layers.
+struct RopeTable {
   std::vector<float> inv_freq;  // [rope_dim / 2], radians a token; scaling of long contexts included
-  float rope_magnitude = 1.0f;  // Factor of cos and sin
-  float attention_scale = 0.0f; // Factor of the scores, 1 / sqrt(head_dim) but for families that say otherwise
-  size_t window = 0;            // Keys that a position sees, itself included; 0: all
+  float magnitude = 1.0f;       // Factor of cos and sin
+};
+
+inline constexpr size_t kNoRope = static_cast<size_t>(-1);
+
+/// What differs between the blocks of one model.
+struct LayerSpec {
+  size_t window = 0;  // Keys that a position sees, itself included; 0: all
+  size_t rope = 0;    // Index in BlockSpec::ropes, or kNoRope
+};
+
+/// What a family says of its blocks beyond the sizes in ModelConfig. The defaults are those of Llama:
+///   h = x + Wo Attention(RoPE(Wq n), RoPE(Wk n), Wv n), n = norm(x);  x = h + Wdown (gate(Wgate m) * Wup m), m = norm(h).
+struct BlockSpec {
+  NormKind norm = NormKind::kRms;
+  QkNorm qk_norm = QkNorm::kNone;
+  bool parallel = false;  // Both branches see norm(x) of the block's input (Cohere)
+  Gate gate = Gate::kSilu;
+  RopePairs rope_pairs = RopePairs::kNeighbours;
+  std::vector<RopeTable> ropes;   // None where positions are learned
+  std::vector<LayerSpec> layers;  // [n_layers]
+
+  float embedding_scale = 1.0f;
+  float attention_scale = 0.0f;     // Factor of the scores, 1 / sqrt(head_dim) but for families that say otherwise
+  float attention_soft_cap = 0.0f;  // Of the scores; 0: none
+  float residual_scale = 1.0f;      // Factor of each branch before it is added
+  float logit_scale = 1.0f;
+  float logit_soft_cap = 0.0f;  // After the scale; 0: none
+
+  size_t n_experts = 0;  // 0: no mixture
+  size_t n_experts_used = 0;
+  size_t expert_ffn_dim = 0;
+  bool normalize_expert_weights = true;  // The weights of the chosen experts sum to 1
 };
 
 }  // namespace prenorm

@@ -1,7 +1,9 @@
-// Sizes, rotary frequencies and tensor names of pre-RMSNorm decoders in GGUF files.
+// Sizes, kinds of layers and tensors of decoders.
 #include "runtime/model/families/decoder.h"
 
 #include <cmath>
+
+#include "runtime/model/families/rope.h"
 
 namespace prenorm {
 namespace {
@@ -11,30 +13,89 @@ constexpr size_t kMaxWidth = 1u << 20;
 constexpr size_t kMaxLayers = 1u << 12;
 constexpr size_t kMaxHeads = 1u << 14;
 constexpr size_t kMaxContext = 1u << 28;
+constexpr size_t kMaxExperts = 1u << 12;
+
+// Both key and default differ: GGUF counts elements, config.json gives their share of a head.
+size_t RotatedElements(ConfigReader& reader, size_t head_dim) {
+  if (!reader.is_hf()) return reader.Size("rope.dimension_count", kMaxWidth, head_dim);
+  const float share = reader.Number("rope.partial_factor", /*positive=*/true, 1.0f);
+  return static_cast<size_t>(static_cast<float>(head_dim) * std::min(share, 1.0f));
+}
+
+void BindAttention(const ModelParts& parts, Binder& binder, const std::string& prefix, LayerWeights& layer) {
+  const ModelConfig& config = parts.config;
+  const size_t dim = config.dim, q_dim = config.n_heads * config.head_dim, kv_dim = config.n_kv_heads * config.head_dim;
+  if (binder.Has(prefix + "attn_qkv.weight")) {
+    const auto rows = [&](size_t begin, size_t count) {
+      return binder.LinearRows(prefix + "attn_qkv", q_dim + 2 * kv_dim, dim, begin, count);
+    };
+    layer.wq = rows(0, q_dim);
+    layer.wk = rows(q_dim, kv_dim);
+    layer.wv = rows(q_dim + kv_dim, kv_dim);
+  } else {
+    layer.wq = binder.LinearMap(prefix + "attn_q", q_dim, dim);
+    layer.wk = binder.LinearMap(prefix + "attn_k", kv_dim, dim);
+    layer.wv = binder.LinearMap(prefix + "attn_v", kv_dim, dim);
+  }
+  if (parts.block.qk_norm != QkNorm::kNone) {
+    // One gain for all heads or one for each: the file's size says which.
+    const bool shared = parts.block.qk_norm == QkNorm::kHeads &&
+                        binder.Elements(prefix + "attn_q_norm.weight") == config.head_dim;
+    layer.q_norm = binder.Norm(prefix + "attn_q_norm", shared ? config.head_dim : q_dim);
+    layer.k_norm = binder.Norm(prefix + "attn_k_norm", shared ? config.head_dim : kv_dim);
+  }
+  layer.wo = binder.LinearMap(prefix + "attn_output", dim, q_dim);
+}
+
+void BindFeedForward(const ModelParts& parts, Binder& binder, const std::string& prefix, LayerWeights& layer) {
+  const size_t dim = parts.config.dim, ffn_dim = parts.config.ffn_dim;
+  if (parts.block.n_experts != 0) {
+    const size_t count = parts.block.n_experts, width = parts.block.expert_ffn_dim;
+    layer.router = binder.Matrix(prefix + "ffn_gate_inp", count, dim);
+    const std::vector<WeightMatrix> gate = binder.Experts(prefix + "ffn_gate_exps", count, width, dim);
+    const std::vector<WeightMatrix> up = binder.Experts(prefix + "ffn_up_exps", count, width, dim);
+    const std::vector<WeightMatrix> down = binder.Experts(prefix + "ffn_down_exps", count, dim, width);
+    for (size_t e = 0; binder.status().ok() && e < count; ++e) layer.experts.push_back({gate[e], up[e], down[e]});
+    return;
+  }
+  if (binder.Has(prefix + "ffn_gate.weight")) {
+    layer.w_gate = binder.LinearMap(prefix + "ffn_gate", ffn_dim, dim);
+    layer.w_up = binder.LinearMap(prefix + "ffn_up", ffn_dim, dim);
+  } else if (binder.Elements(prefix + "ffn_up.weight") == 2 * ffn_dim * dim) {  // Gate and up in one, as Phi-3.
+    layer.w_gate = binder.LinearRows(prefix + "ffn_up", 2 * ffn_dim, dim, 0, ffn_dim);
+    layer.w_up = binder.LinearRows(prefix + "ffn_up", 2 * ffn_dim, dim, ffn_dim, ffn_dim);
+  } else {
+    layer.w_up = binder.LinearMap(prefix + "ffn_up", ffn_dim, dim);
+  }
+  layer.w_down = binder.LinearMap(prefix + "ffn_down", dim, ffn_dim);
+}
 
 }  // namespace
 
-void ReadDecoderConfig(ConfigReader& reader, const TensorSource& source, ModelConfig& config) {
-  config.architecture = source.metadata().String("general.architecture").value_or("");
-  config.name = source.metadata().String("general.name").value_or("");
+void ReadDecoderConfig(ConfigReader& reader, ModelParts& parts) {
+  ModelConfig& config = parts.config;
   config.dim = reader.Size("embedding_length", kMaxWidth);
-  config.ffn_dim = reader.Size("feed_forward_length", kMaxWidth);
   config.n_layers = reader.Size("block_count", kMaxLayers);
   config.n_heads = reader.Size("attention.head_count", kMaxHeads);
   config.n_kv_heads = reader.Size("attention.head_count_kv", kMaxHeads, config.n_heads);
   config.max_seq_len = reader.Size("context_length", kMaxContext);
-  config.norm_eps = reader.Number("attention.layer_norm_rms_epsilon", /*positive=*/false);
+  config.norm_eps = reader.Number(parts.block.norm == NormKind::kRms ? "attention.layer_norm_rms_epsilon"
+                                                                     : "attention.layer_norm_epsilon",
+                                  /*positive=*/false);
   if (!reader.status().ok()) return;
 
+  config.ffn_dim = reader.Size("feed_forward_length", kMaxWidth);
   config.head_dim = reader.Size("attention.key_length", kMaxWidth, config.dim / config.n_heads);
   const size_t value_length = reader.Size("attention.value_length", kMaxWidth, config.head_dim);
   config.rope_theta = reader.Number("rope.freq_base", /*positive=*/true, 10000.0f);
-  config.rope_dim = reader.Size("rope.dimension_count", kMaxWidth, config.head_dim);
+  config.rope_dim = RotatedElements(reader, config.head_dim);
   if (!reader.status().ok()) return;
 
   const auto expect = [&](bool holds, const std::string& message) {
     if (!holds) reader.Fail(StatusCode::kBadModel, message);
   };
+  expect(config.head_dim > 0, "heads of no elements: " + std::to_string(config.n_heads) + " heads in a width of " +
+                                  std::to_string(config.dim));
   expect(config.n_heads % config.n_kv_heads == 0, std::to_string(config.n_heads) + " query heads cannot share " +
                                                       std::to_string(config.n_kv_heads) + " key-value heads evenly");
   expect(config.rope_dim % 2 == 0 && config.rope_dim <= config.head_dim,
@@ -44,50 +105,81 @@ void ReadDecoderConfig(ConfigReader& reader, const TensorSource& source, ModelCo
     reader.Fail(StatusCode::kUnsupported, "heads with keys of " + std::to_string(config.head_dim) + " and values of " +
                                               std::to_string(value_length) + " elements are not supported");
   }
-}
-
-void ReadRope(ConfigReader& reader, const ModelConfig& config, Binder& binder, BlockSpec& block) {
-  const std::string_view scaling = reader.Text("rope.scaling.type", "none");
-  float factor = 1.0f;
-  if (scaling == "linear") {
-    factor = reader.Number("rope.scaling.factor", /*positive=*/true);
-  } else if (scaling != "none") {
-    reader.Fail(StatusCode::kUnsupported,
-                "rope scaling of type '" + std::string(scaling) + "' is not supported\nsupported: none, linear");
-  }
   if (!reader.status().ok()) return;
-  const size_t half = config.rope_dim / 2;
-  const std::vector<float> divisors = binder.OptionalVector("rope_freqs.weight", half);
-  block.inv_freq.resize(half);
-  for (size_t i = 0; i < half; ++i) {
-    const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(config.rope_dim);
-    const double divisor = divisors.empty() ? factor : static_cast<double>(factor) * divisors[i];
-    block.inv_freq[i] = static_cast<float>(std::pow(static_cast<double>(config.rope_theta), exponent) / divisor);
-  }
+  parts.block.attention_scale = 1.0f / std::sqrt(static_cast<float>(config.head_dim));
+  parts.block.layers.assign(config.n_layers, LayerSpec{});
 }
 
-void BindDecoder(const ModelConfig& config, Binder& binder, ModelWeights& weights) {
-  const size_t dim = config.dim;
-  const size_t q_dim = config.n_heads * config.head_dim;
-  const size_t kv_dim = config.n_kv_heads * config.head_dim;
-  weights.token_embd = binder.Matrix("token_embd.weight", config.vocab_size, dim);
-  for (size_t i = 0; i < config.n_layers && binder.status().ok(); ++i) {
-    const std::string prefix = "blk." + std::to_string(i) + ".";
-    LayerWeights layer;
-    layer.attn_norm = binder.Vector(prefix + "attn_norm.weight", dim);
-    layer.wq = binder.LinearMap(prefix + "attn_q", q_dim, dim);
-    layer.wk = binder.LinearMap(prefix + "attn_k", kv_dim, dim);
-    layer.wv = binder.LinearMap(prefix + "attn_v", kv_dim, dim);
-    layer.wo = binder.LinearMap(prefix + "attn_output", dim, q_dim);
-    layer.ffn_norm = binder.Vector(prefix + "ffn_norm.weight", dim);
-    layer.w_gate = binder.LinearMap(prefix + "ffn_gate", config.ffn_dim, dim);
-    layer.w_up = binder.LinearMap(prefix + "ffn_up", config.ffn_dim, dim);
-    layer.w_down = binder.LinearMap(prefix + "ffn_down", dim, config.ffn_dim);
-    weights.layers.push_back(std::move(layer));
+void RotateAllLayers(ConfigReader& reader, Binder& binder, ModelParts& parts) {
+  if (reader.status().ok()) parts.block.ropes = {ReadRope(reader, parts.config, binder)};
+}
+
+std::vector<bool> ReadWindows(ConfigReader& reader, ModelParts& parts, const std::function<bool(size_t)>& slides) {
+  std::vector<bool> sliding(parts.block.layers.size(), false);
+  const std::vector<std::string_view> listed = reader.Texts("layer_types");
+  const bool has_window = reader.Has("attention.sliding_window");
+  const size_t window = has_window ? reader.Size("attention.sliding_window", kMaxContext) : 0;
+  if (!listed.empty() && listed.size() != sliding.size()) {
+    reader.Fail(StatusCode::kBadModel, "key layer_types: expected " + std::to_string(sliding.size()) +
+                                           " kinds of layers, found " + std::to_string(listed.size()));
   }
-  weights.final_norm = binder.Vector("output_norm.weight", dim);
-  weights.output =
-      binder.Matrix(config.tied_embeddings ? "token_embd.weight" : "output.weight", config.vocab_size, dim);
+  for (size_t i = 0; reader.status().ok() && i < sliding.size(); ++i) {
+    if (!listed.empty() && listed[i] != "sliding_attention" && listed[i] != "full_attention") {
+      reader.Fail(StatusCode::kUnsupported, "layers of type '" + std::string(listed[i]) +
+                                                "' are not supported\nsupported: full_attention, sliding_attention");
+    }
+    sliding[i] = listed.empty() ? slides(i) : listed[i] == "sliding_attention";
+    if (sliding[i]) parts.block.layers[i].window = window;
+  }
+  return sliding;
+}
+
+Gate ReadGate(ConfigReader& reader, Gate usual) {
+  const std::string name(reader.Text("hidden_act", ""));
+  if (!reader.is_hf() || name.empty()) return usual;
+  if (name == "silu" || name == "swish") return Gate::kSilu;
+  if (name == "gelu_pytorch_tanh" || name == "gelu_new" || name == "gelu_fast") return Gate::kGeluTanh;
+  if (name == "gelu") return Gate::kGeluErf;
+  if (name == "relu") return Gate::kRelu;
+  if (name == "relu2") return Gate::kReluSquared;
+  reader.Fail(StatusCode::kUnsupported, "activation '" + name + "' is not supported\nsupported: silu, swish, gelu, " +
+                                            "gelu_new, gelu_fast, gelu_pytorch_tanh, relu, relu2");
+  return usual;
+}
+
+void ReadExperts(ConfigReader& reader, ModelParts& parts) {
+  if (!reader.Has("expert_count")) return;
+  BlockSpec& block = parts.block;
+  block.n_experts = reader.Size("expert_count", kMaxExperts);
+  block.n_experts_used = reader.Size("expert_used_count", block.n_experts);
+  block.expert_ffn_dim = reader.Size("expert_feed_forward_length", kMaxWidth, parts.config.ffn_dim);
+}
+
+void BindEnds(ModelParts& parts, Binder& binder) {
+  const ModelConfig& config = parts.config;
+  parts.weights.token_embd = binder.Matrix("token_embd", config.vocab_size, config.dim);
+  parts.weights.final_norm = binder.Norm("output_norm", config.dim);
+  parts.weights.output = config.tied_embeddings ? binder.Matrix("token_embd", config.vocab_size, config.dim)
+                                                : binder.Matrix("output", config.vocab_size, config.dim);
+}
+
+void BindDecoder(ModelParts& parts, Binder& binder, const BlockNames& names) {
+  const size_t dim = parts.config.dim;
+  for (size_t i = 0; i < parts.config.n_layers && binder.status().ok(); ++i) {
+    const std::string prefix = "blk." + std::to_string(i) + ".";
+    const auto norm = [&](std::string_view name) {
+      return name.empty() ? NormWeights{} : binder.Norm(prefix + std::string(name), dim);
+    };
+    LayerWeights layer;
+    layer.attn_norm = norm(names.attn_norm);
+    BindAttention(parts, binder, prefix, layer);
+    layer.post_attn_norm = norm(names.post_attn_norm);
+    layer.ffn_norm = norm(names.ffn_norm);
+    BindFeedForward(parts, binder, prefix, layer);
+    layer.post_ffn_norm = norm(names.post_ffn_norm);
+    parts.weights.layers.push_back(std::move(layer));
+  }
+  BindEnds(parts, binder);
 }
 
 }  // namespace prenorm

@@ -1,6 +1,8 @@
-// What the Llama-like families have in common: sizes, rotary frequencies, the tensors of a pre-RMSNorm block.
+// What families of decoders have in common: sizes, kinds of layers, the tensors of a block.
 #pragma once
 
+#include <functional>
+#include <span>
 #include <string>
 
 #include "runtime/model/binder.h"
@@ -9,14 +11,37 @@
 
 namespace prenorm {
 
-/// Reads the sizes of ModelConfig; errors are kept in `reader`.
-void ReadDecoderConfig(ConfigReader& reader, const TensorSource& source, ModelConfig& config);
+/// Reads the sizes of ModelConfig and sets the attention scale to 1 / sqrt(head_dim); errors are kept in `reader`.
+/// Reads the eps of an RMSNorm or of a LayerNorm, as parts.block.norm says.
+void ReadDecoderConfig(ConfigReader& reader, ModelParts& parts);
 
-/// theta^(-2i / rope_dim) for i in [0, rope_dim / 2), each divided by the file's factor for it if there is one
-/// (rope_freqs.weight, Llama 3.1) and by the linear scaling factor of the file. Other kinds of scaling are refused.
-void ReadRope(ConfigReader& reader, const ModelConfig& config, Binder& binder, BlockSpec& block);
+/// All layers rotate by one table, which is read here, and attend to everything.
+void RotateAllLayers(ConfigReader& reader, Binder& binder, ModelParts& parts);
 
-/// Binds embedding, blk.N.*, final norm and output matrix.
-void BindDecoder(const ModelConfig& config, Binder& binder, ModelWeights& weights);
+/// Gives a window of attention.sliding_window keys to the layers that config.json lists as sliding, or, where the file
+/// has no list, to those for which `slides(layer)` holds. Without the key no layer has one. Call after RotateAllLayers.
+/// Returns whether layer i slides, for each.
+std::vector<bool> ReadWindows(ConfigReader& reader, ModelParts& parts, const std::function<bool(size_t)>& slides);
+
+/// Refuses an activation that is not in the list; config.json names it, GGUF files leave it to the architecture, whose
+/// activation is `usual`.
+Gate ReadGate(ConfigReader& reader, Gate usual);
+
+/// Reads the sizes of a mixture of experts, if the file has one.
+void ReadExperts(ConfigReader& reader, ModelParts& parts);
+
+/// Names of a block's norms where they are not the usual ones.
+struct BlockNames {
+  std::string_view attn_norm = "attn_norm";  ///< Empty: no norm before attention; likewise below.
+  std::string_view ffn_norm = "ffn_norm";
+  std::string_view post_attn_norm = "";
+  std::string_view post_ffn_norm = "";
+};
+
+/// Binds embedding, blocks, final norm and output matrix, as parts.block says.
+void BindDecoder(ModelParts& parts, Binder& binder, const BlockNames& names = {});
+
+/// Embedding, final norm and output matrix alone, for families whose blocks have tensors of their own.
+void BindEnds(ModelParts& parts, Binder& binder);
 
 }  // namespace prenorm
