@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <new>
 #include <random>
 #include <string>
 #include <type_traits>
@@ -61,6 +62,20 @@ float To(T x) {
   }
 }
 
+// Operands begin at a cache line, as a model's buffers do: loads that cross lines cost more than the kernel.
+template <typename T>
+struct CacheLineAllocator {
+  using value_type = T;
+  CacheLineAllocator() = default;
+  template <typename U>
+  CacheLineAllocator(const CacheLineAllocator<U>&) {}  // NOLINT(google-explicit-constructor): as the standard asks
+  T* allocate(size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{64})); }
+  void deallocate(T* p, size_t) { ::operator delete(p, std::align_val_t{64}); }
+  bool operator==(const CacheLineAllocator&) const { return true; }
+};
+template <typename T>
+using Buffer = std::vector<T, CacheLineAllocator<T>>;
+
 // Buffers of one case; allocated when the case runs, so that only one lives at a time.
 template <typename X, typename Affine, typename Out>
 struct Operands {
@@ -78,9 +93,9 @@ struct Operands {
   }
 
   Shape shape;
-  std::vector<X> x, f, sum;
-  std::vector<Out> out;
-  std::vector<Affine> gain, bias;
+  Buffer<X> x, f, sum;
+  Buffer<Out> out;
+  Buffer<Affine> gain, bias;
 };
 
 // Whether the last row of `out` is gain * unit within `tolerance`.
