@@ -32,16 +32,13 @@ Result<StopMatcher> StopMatcher::Create(std::vector<std::string> stop_strings) {
 std::string StopMatcher::Push(std::string_view piece) {
   if (matched_) return {};
   if (patterns_.empty()) return std::string(piece);
-  size_t longest = 0;  // Bytes at the end of held_ that may belong to a stop string.
   for (char byte : piece) {
     held_.push_back(byte);
-    longest = 0;
     size_t complete = 0;
     for (Pattern& p : patterns_) {
       while (p.length > 0 && p.text[p.length] != byte) p.length = p.border[p.length - 1];
       if (p.text[p.length] == byte) ++p.length;
       if (p.length == p.text.size()) complete = std::max(complete, p.length);
-      longest = std::max(longest, p.length);
     }
     if (complete > 0) {
       matched_ = true;
@@ -49,6 +46,8 @@ std::string StopMatcher::Push(std::string_view piece) {
       return std::exchange(held_, {});
     }
   }
+  size_t longest = 0;  // Bytes at the end of held_ that may belong to a stop string.
+  for (const Pattern& p : patterns_) longest = std::max(longest, p.length);
   std::string certain = held_.substr(0, held_.size() - longest);
   held_.erase(0, certain.size());
   return certain;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 
+#include "prenorm/ops.h"
 #include "runtime/sampler/exp_weight.h"
 
 namespace prenorm {
@@ -105,25 +106,13 @@ void KeepTypical(float mass, std::vector<Candidate>& candidates) {
 
 }  // namespace
 
-TokenId HighestLogit(std::span<const float> logits) {
-  size_t best = 0;
-  float highest = kMinusInfinity;
-  for (size_t i = 0; i < logits.size(); ++i) {
-    if (logits[i] > highest) {  // False for NaN.
-      highest = logits[i];
-      best = i;
-    }
-  }
-  return static_cast<TokenId>(best);
-}
-
 std::span<const Candidate> FilterLogits(const SamplerOptions& options, std::span<float> logits, FilterScratch& scratch) {
   std::vector<Candidate>& candidates = scratch.candidates;
   candidates.clear();
-  const TokenId best = HighestLogit(logits);
-  const float highest = logits[static_cast<size_t>(best)];
+  const size_t best = ArgMax(logits.data(), logits.size());
+  const float highest = logits[best];
   if (!std::isfinite(highest)) {  // +infinity, or nothing but NaN and -infinity: no distribution to speak of.
-    candidates.push_back({0.0f, 1.0f, best});
+    candidates.push_back({0.0f, 1.0f, static_cast<TokenId>(best)});
     return candidates;
   }
   // The highest logit is subtracted first: dividing by a tiny temperature then cannot overflow to +infinity.

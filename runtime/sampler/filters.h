@@ -23,12 +23,9 @@ struct FilterScratch {
 
 /// Applies temperature (> 0) and the filters of `options` to `logits` [vocab_size], which become scores.
 /// Returns the remaining candidates by ascending id, at least one; they live in `scratch` until the next call.
-/// NaN and -infinity never remain unless nothing else exists (then the lowest id does); +infinity beats all else.
+/// NaN and -infinity never remain unless nothing else exists (then one id does); +infinity beats all else.
 /// Which tokens remain follows Hugging Face's TopK, TopP, MinP and Typical warpers, ties at the limit of top-k and
 /// typical included. Cost: one pass of e^x over the vocabulary without top-k, and a sort of the few that matter.
 std::span<const Candidate> FilterLogits(const SamplerOptions& options, std::span<float> logits, FilterScratch& scratch);
-
-/// Index of the highest logit, the lowest on ties; NaN never wins; 0 when nothing else exists.
-TokenId HighestLogit(std::span<const float> logits);
 
 }  // namespace prenorm

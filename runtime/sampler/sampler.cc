@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "prenorm/generate.h"
+#include "prenorm/ops.h"
 #include "runtime/sampler/filters.h"
 #include "runtime/sampler/pcg32.h"
 #include "runtime/sampler/penalties.h"
@@ -63,7 +64,9 @@ void Sampler::Accept(TokenId token) { impl_->history.Accept(token); }
 TokenId Sampler::Sample(std::span<float> logits) {
   if (logits.empty()) return 0;
   impl_->history.Apply(impl_->options, logits);
-  if (impl_->options.temperature == 0.0f) return HighestLogit(logits);
+  if (impl_->options.temperature == 0.0f) {
+    return static_cast<TokenId>(ArgMax(logits.data(), logits.size()));
+  }
   const std::span<const Candidate> candidates = FilterLogits(impl_->options, logits, impl_->scratch);
   double total = 0.0;
   for (const Candidate& c : candidates) total += c.weight;

@@ -52,7 +52,7 @@ TEST(SamplerTest, GreedyTiesGoToTheLowerIndex) {
 
 TEST(SamplerTest, NanNeverWins) {
   EXPECT_EQ(SampleOnce({.temperature = 0}, {kNan, -5, kNan, -4}), 3);
-  EXPECT_EQ(SampleOnce({.temperature = 0}, {kNan, -kInf, -kInf}), 0) << "nothing else exists";
+  EXPECT_EQ(SampleOnce({.temperature = 0}, {kNan, -kInf, -kInf}), 1) << "not even -infinity loses against NaN";
   for (uint64_t seed = 0; seed < 200; ++seed) {
     EXPECT_EQ(SampleOnce({.temperature = 5, .seed = seed}, {kNan, 0, kNan, -kInf}), 1);
   }
