@@ -101,7 +101,7 @@ std::string TableLine(const std::string& kind, const std::string& site, double s
   const double us = share * static_cast<double>(phase.wall_ns) / 1e3 / static_cast<double>(phase.tokens);
   std::string bar(static_cast<size_t>(std::clamp(share, 0.0, 1.0) * 40 + 0.5), '#');
   char line[160];
-  std::snprintf(line, sizeof line, "  %-12s %-14s %10.2f us %6.1f %%  %s\n", kind.c_str(), site.c_str(), us, 100 * share, bar.c_str());
+  std::snprintf(line, sizeof line, "  %-12s %-14s %10.2f us %6.2f %%  %s\n", kind.c_str(), site.c_str(), us, 100 * share, bar.c_str());
   return line;
 }
 
@@ -124,14 +124,14 @@ std::string Table(const Phase& phase) {
     text += TableLine(OpKindName(key.first), OpSiteName(key.second), Share(ns, phase), phase);
     if (key.first == OpKind::kNorm) {
       char part[64];
-      std::snprintf(part, sizeof part, "%s%s %.1f %%", norms.empty() ? "" : ", ", OpSiteName(key.second), 100 * Share(ns, phase));
+      std::snprintf(part, sizeof part, "%s%s %.2f %%", norms.empty() ? "" : ", ", OpSiteName(key.second), 100 * Share(ns, phase));
       norms += part;
     }
   }
   text += TableLine("barrier", "all", Share(barrier, phase), phase);
   text += TableLine("unattributed", "", Unattributed(phase), phase);
   char last[160];
-  std::snprintf(last, sizeof last, "  normalization: %.1f %% of %s", 100 * ShareOf(OpKind::kNorm, phase), phase.name);
+  std::snprintf(last, sizeof last, "  normalization: %.2f %% of %s", 100 * ShareOf(OpKind::kNorm, phase), phase.name);
   return text + last + (norms.empty() ? "" : " (" + norms + ")") + "\n";
 }
 

@@ -66,7 +66,7 @@ LineReader::LineReader(std::string prompt) : impl_(std::make_unique<Impl>()) {
   el_set(impl_->editor, EL_PROMPT, PromptOf);
   el_set(impl_->editor, EL_EDITOR, "emacs");
   el_set(impl_->editor, EL_HIST, history, impl_->history);
-  el_set(impl_->editor, EL_GETCFN, ReadCharacter);
+  el_wset(impl_->editor, EL_GETCFN, ReadCharacter);
 }
 
 LineReader::~LineReader() {

@@ -1,6 +1,7 @@
 // Checks before loading, and the one line that says what runs.
 #include "tools/common/open_model.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -80,9 +81,13 @@ Result<OpenedModel> OpenModel(const Options& options) {
 Result<std::unique_ptr<Session>> OpenSession(const OpenedModel& opened, const Options& options, size_t least_context) {
   if (options.threads < 0 || options.threads > 1024) return OutOfRange("--threads", options.threads, "1 to 1024");
   if (options.context < 0) return OutOfRange("--context", options.context, "1 or more");
+  const size_t longest = opened.model->config().max_seq_len;
+  if (static_cast<uint64_t>(options.context) > longest) {
+    return OutOfRange("--context", options.context, ("1 to " + std::to_string(longest) + ", what the model was made for").c_str());
+  }
   if (options.chunk < 1) return OutOfRange("--chunk", options.chunk, "1 or more");
   SessionOptions session_options;
-  session_options.context = options.context > 0 ? static_cast<size_t>(options.context) : least_context;
+  session_options.context = options.context > 0 ? static_cast<size_t>(options.context) : std::min(least_context, longest);
   session_options.threads = static_cast<int>(options.threads);
   session_options.cache = CacheType(options.cache);
   session_options.chunk = static_cast<size_t>(options.chunk);

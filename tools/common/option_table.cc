@@ -10,7 +10,7 @@ constexpr uint32_t kModels = kSessions | kTokenize | kInspect;
 
 const OptionSpec kOptions[] = {
     {"MODEL", "-m,--model", "", "A model file, or the name of one in the cache.", "Model", "PRENORM_MODEL", kModels,
-     &Options::model, "", "the default model"},
+     &Options::model, "", "the default of the catalog"},
     {"-t,--threads", "", "N", "Threads.", "Model", "PRENORM_THREADS", kSessions, &Options::threads, "",
      "as many as this process may use"},
     {"-c,--context", "--ctx-size", "N", "Tokens that prompt and answer may have together.", "Model", "PRENORM_CONTEXT",

@@ -155,12 +155,21 @@ Result<ParsedOptions> ParseOptions(Command command, std::string_view command_nam
     } else {
       // The empty function: the values are taken from results() below, by the types of the table.
       option = app.add_option(names, [](const CLI::results_t&) { return true; });
+      option->type_name(spec.value);
       option->multi_option_policy(IsList(spec) ? CLI::MultiOptionPolicy::TakeAll : CLI::MultiOptionPolicy::TakeLast);
     }
     bound.emplace_back(&spec, option);
   }
 
-  std::vector<std::string> reversed(argv, argv + argc);
+  std::vector<std::string> reversed;
+  for (int i = 0; i < argc; ++i) {
+    reversed.emplace_back(argv[i]);
+    // CLI11 takes "--name=" for an option without a value; it means an empty one.
+    if (std::string& last = reversed.back(); last.size() > 3 && last.starts_with("--") && last.find('=') == last.size() - 1) {
+      last.pop_back();
+      reversed.emplace_back();
+    }
+  }
   std::reverse(reversed.begin(), reversed.end());  // CLI11 takes arguments from the back.
   try {
     app.parse(reversed);
@@ -202,6 +211,7 @@ const char* OriginName(Origin origin) {
 }
 
 std::string OptionName(const OptionSpec& spec) {
+  if (IsPositional(spec)) return "model";
   const std::string last = Split(spec.names, ',').back();
   return last.substr(std::min(last.find_first_not_of('-'), last.size()));
 }
