@@ -1,0 +1,97 @@
+// What goes wrong on the command line: exit codes, three lines, did-you-mean, help, origins of options.
+#include <algorithm>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "tests/tools/run_command.h"
+
+namespace prenorm {
+namespace {
+
+void ExpectError(const CommandResult& result, int exit_code, const std::string& part) {
+  EXPECT_EQ(result.exit_code, exit_code) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+  EXPECT_TRUE(result.err.starts_with("prenorm: ")) << result.err;
+  EXPECT_GE(std::count(result.err.begin(), result.err.end(), '\n'), 2) << "what is wrong, and more:\n" << result.err;
+}
+
+TEST(ErrorsCliTest, UnknownOptionsAndCommandsGetASuggestion) {
+  ExpectError(RunCommand({"generate", TinyModel(), "--tmep", "0"}), 2, "Did you mean --temp?");
+  ExpectError(RunCommand({"generate", TinyModel(), "--max-new-token=3"}), 2, "Did you mean --max-new-tokens?");
+  ExpectError(RunCommand({"generate", TinyModel(), "-p", "x", "--frobnicate"}), 2, "--frobnicate");
+  ExpectError(RunCommand({"generate", TinyModel(), "second"}), 2, "second");
+  ExpectError(RunCommand({"genrate"}), 2, "Did you mean generate?");
+}
+
+TEST(ErrorsCliTest, ValuesAreChecked) {
+  ExpectError(RunCommand({"generate", TinyModel(), "-p", "x", "--temp", "warm"}), 2, "warm");
+  ExpectError(RunCommand({"generate", TinyModel(), "-p", "x", "--temp", "-1"}), 2, "temperature");
+  ExpectError(RunCommand({"generate", TinyModel(), "-p", "x", "-n", "-2"}), 2, "-2");
+  ExpectError(RunCommand({"generate", TinyModel(), "-p", "x", "-n", "1e3"}), 2, "1e3");
+  ExpectError(RunCommand({"generate", TinyModel(), "-p", "x", "--cache", "f64"}), 2, "auto|f32|f16|bf16");
+  ExpectError(RunCommand({"generate", TinyModel(), "-p", "x", "--target", "MMX"}), 2, "MMX");
+  ExpectError(RunCommand({"generate", TinyModel(), "-p", "x", "--logit-bias", "3"}), 2, "--logit-bias");
+  ExpectError(RunCommand({"generate", TinyModel(), "-p", "x", "-c", "1000000"}), 2, "1000000");
+  ExpectError(RunCommand({"generate", TinyModel(), "-p"}), 2, "prompt");
+  ExpectError(RunCommand({"logits", TinyModel(), "--tokens", "1,two", "--out", "x.npy"}), 2, "two");
+  ExpectError(RunCommand({"bench", TinyModel(), "--tests", "pp512,fast"}), 2, "fast");
+}
+
+TEST(ErrorsCliTest, APromptIsNeededOnce) {
+  ExpectError(RunCommand({"generate", TinyModel()}), 2, "prompt");
+  ExpectError(RunCommand({"generate", TinyModel(), "-p", "x", "-f", "y"}), 2, "twice");
+  ExpectError(RunCommand({"generate", TinyModel(), "-f", "no such file"}), 1, "no such file");
+}
+
+TEST(ErrorsCliTest, ModelsThatAreNoneHaveTheirOwnExitCode) {
+  TemporaryFolder folder;
+  ExpectError(RunCommand({"generate", "no/such/model.gguf", "-p", "x"}), 3, "no/such/model.gguf");
+  ExpectError(RunCommand({"generate", folder.Write("page.gguf", "<!DOCTYPE html><html></html>"), "-p", "x"}), 3, "page.gguf");
+  ExpectError(RunCommand({"inspect", folder.Write("empty.gguf", "")}), 3, "empty.gguf");
+  ExpectError(RunCommand({"generate", "-p", "x"}, {.environment = {"XDG_CACHE_HOME=" + folder.path("cache")}}), 3,
+              "fetch_model.sh");
+  ExpectError(RunCommand({"generate", "smollm2-135m-instruct-q4", "-p", "x"}), 3, "Did you mean smollm2-135m-instruct-q4_1?");
+}
+
+TEST(ErrorsCliTest, AModelOfTheCatalogIsFoundInTheCache) {
+  TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path("prenorm/models"));
+  std::filesystem::copy(TinyModel(), folder.path("prenorm/models/smollm2-135m-instruct-q4_1.gguf"));
+  const CommandInput input = {.environment = {"XDG_CACHE_HOME=" + folder.path("")}};
+  EXPECT_EQ(RunCommand({"generate", "-p", "x", "-n", "1"}, input).exit_code, 0);
+  EXPECT_EQ(RunCommand({"generate", "smollm2-135m-instruct-q4_1", "-p", "x", "-n", "1"}, input).exit_code, 0);
+}
+
+TEST(ErrorsCliTest, EveryCommandHasHelpWithAnExample) {
+  for (const std::string command : {"generate", "chat", "tokenize", "logits", "inspect", "bench", "profile"}) {
+    const CommandResult result = RunCommand({command, "--help"});
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_NE(result.out.find("Example:  prenorm " + command), std::string::npos) << result.out;
+    EXPECT_EQ(result.err, "");
+    EXPECT_NE(RunCommand({"--help"}).out.find("  " + command), std::string::npos);
+  }
+  EXPECT_EQ(RunCommand({}).exit_code, 2);
+  EXPECT_TRUE(RunCommand({"--version"}).out.starts_with("prenorm "));
+}
+
+TEST(ErrorsCliTest, PrintConfigNamesTheOriginOfEveryValue) {
+  const CommandInput input = {.environment = {"PRENORM_THREADS=3", "PRENORM_TEMPERATURE=0.1"}};
+  const CommandResult result = RunCommand({"generate", "--temp", "0.9", "--top_p=0.5", "--print-config"}, input);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_NE(result.out.find("threads = 3  (environment)"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("temperature = 0.9  (flag)"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("top-p = 0.5  (flag)"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("top-k = 0  (built-in)"), std::string::npos) << result.out;
+}
+
+TEST(ErrorsCliTest, ColoursAreForTerminalsOrOnRequest) {
+  const std::vector<std::string> wrong = {"generate", TinyModel(), "-p", "x", "-n", "1"};
+  EXPECT_EQ(RunCommand(wrong).err.find('\033'), std::string::npos);
+  EXPECT_NE(RunCommand(wrong, {.environment = {"CLICOLOR_FORCE=1", "NO_COLOR"}}).err.find('\033'), std::string::npos);
+  EXPECT_EQ(RunCommand(wrong, {.environment = {"CLICOLOR_FORCE=1", "NO_COLOR=1"}}).err.find('\033'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace prenorm

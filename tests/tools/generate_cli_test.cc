@@ -1,0 +1,241 @@
+// prenorm generate, tokenize and logits from outside.
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/tools/run_command.h"
+
+namespace prenorm {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kPrompt = "Once there was a";
+
+CommandResult Generate(std::vector<std::string> more, const CommandInput& input = {}) {
+  std::vector<std::string> arguments = {"generate", TinyModel()};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return RunCommand(arguments, input);
+}
+
+json GenerateJson(std::vector<std::string> more, const CommandInput& input = {}) {
+  more.push_back("--json");
+  const CommandResult result = Generate(std::move(more), input);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return json::parse(result.out, nullptr, false);
+}
+
+std::vector<int> TokenizeIds(const std::string& text, std::vector<std::string> more = {}) {
+  TemporaryFolder folder;
+  std::vector<std::string> arguments = {"tokenize", TinyModel(), "-f", folder.Write("text", text), "--json"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return json::parse(RunCommand(arguments).out).at("ids").get<std::vector<int>>();
+}
+
+TEST(GenerateCliTest, StdoutHoldsTheAnswerAndNothingElse) {
+  const json object = GenerateJson({"-p", kPrompt, "-n", "20", "--temp", "0"});
+  const CommandResult plain = Generate({"-p", kPrompt, "-n", "20", "--temp", "0"});
+  EXPECT_EQ(plain.out, object.at("text").get<std::string>());
+  EXPECT_NE(plain.err.find("20 tokens"), std::string::npos) << plain.err;
+  EXPECT_EQ(Generate({"-p", kPrompt, "-n", "20", "--temp", "0", "-q"}).err, "");
+}
+
+TEST(GenerateCliTest, JsonHasTheFieldsThatScriptsRelyOn) {
+  const json object = GenerateJson({"-p", kPrompt, "-n", "5", "--temp", "0"});
+  EXPECT_EQ(object.at("schema"), 1);
+  for (const char* key : {"cpu", "target", "threads", "version"}) EXPECT_TRUE(object.at("host").contains(key)) << key;
+  EXPECT_EQ(object.at("ids").size(), 5u);
+  EXPECT_EQ(object.at("generated_tokens"), 5);
+  EXPECT_EQ(object.at("prompt_tokens"), object.at("prompt_ids").size());
+  EXPECT_EQ(object.at("finish_reason"), "length");
+  EXPECT_TRUE(object.at("seed").is_number());
+  for (const char* key : {"load_ns", "prefill_ns", "decode_ns", "ttft_ns", "norm_share"}) {
+    EXPECT_GT(object.at("timings").at(key).get<double>(), 0) << key;
+  }
+}
+
+TEST(GenerateCliTest, JsonlPrintsOneEventATokenAndASummary) {
+  const CommandResult result = Generate({"-p", kPrompt, "-n", "6", "--temp", "0", "--jsonl"});
+  std::istringstream lines(result.out);
+  std::string text;
+  std::vector<json> events;
+  for (std::string line; std::getline(lines, line);) events.push_back(json::parse(line));
+  ASSERT_EQ(events.size(), 7u);
+  for (size_t i = 0; i < 6; ++i) text += events[i].at("text").get<std::string>();
+  EXPECT_EQ(text, Generate({"-p", kPrompt, "-n", "6", "--temp", "0"}).out);
+  EXPECT_EQ(events.back().at("finish_reason"), "length");
+}
+
+TEST(GenerateCliTest, NewTokensAreLimited) {
+  EXPECT_EQ(Generate({"-p", kPrompt, "-n", "0"}).out, "");
+  EXPECT_EQ(GenerateJson({"-p", kPrompt, "-n", "0"}).at("generated_tokens"), 0);
+  EXPECT_LE(GenerateJson({"-p", kPrompt, "-n", "5"}).at("generated_tokens"), 5);
+}
+
+TEST(GenerateCliTest, AFullContextEndsWithLength) {
+  const json object = GenerateJson({"-p", kPrompt, "-n", "-1", "-c", "24", "--ignore-end-tokens"});
+  EXPECT_EQ(object.at("finish_reason"), "length");
+  EXPECT_EQ(object.at("prompt_tokens").get<int>() + object.at("generated_tokens").get<int>(), 24);
+}
+
+TEST(GenerateCliTest, APromptTooLongIsRefusedWithBothCounts) {
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += " the fox";
+  const std::string count = std::to_string(TokenizeIds(text, {"--add-special"}).size());
+  TemporaryFolder folder;
+  for (const std::vector<std::string>& prompt : {std::vector<std::string>{"-p", text}, {"-f", folder.Write("prompt", text)}}) {
+    std::vector<std::string> arguments = prompt;
+    arguments.insert(arguments.end(), {"-c", "9"});
+    const CommandResult result = Generate(arguments);
+    EXPECT_EQ(result.exit_code, 5);
+    EXPECT_EQ(result.out, "");
+    EXPECT_NE(result.err.find(count), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find("9"), std::string::npos) << result.err;
+  }
+}
+
+TEST(GenerateCliTest, TheReportedSeedGivesTheSameText) {
+  const json first = GenerateJson({"-p", kPrompt, "-n", "30", "--temp", "1.2"});
+  const json second = GenerateJson({"-p", kPrompt, "-n", "30", "--temp", "1.2", "--seed", first.at("seed").dump()});
+  EXPECT_EQ(first.at("ids"), second.at("ids"));
+}
+
+TEST(GenerateCliTest, GreedyTokensDoNotDependOnThreads) {
+  const json one = GenerateJson({"-p", kPrompt, "-n", "24", "--temp", "0", "-t", "1"});
+  for (const char* threads : {"2", "3", "8"}) {
+    EXPECT_EQ(GenerateJson({"-p", kPrompt, "-n", "24", "--temp", "0", "-t", threads}).at("ids"), one.at("ids")) << threads;
+  }
+}
+
+TEST(GenerateCliTest, PathsMayHoldSpacesAndAnyUtf8) {
+  TemporaryFolder folder;
+  const std::string nested = folder.path("Модели ü");
+  std::filesystem::create_directory(nested);
+  std::filesystem::copy(TinyModel(), nested + "/мод ель.gguf");
+  std::filesystem::create_symlink(nested + "/мод ель.gguf", folder.path("link.gguf"));
+  const std::vector<std::string> more = {"-p", kPrompt, "-n", "8", "--temp", "0", "-q"};
+  const std::string expected = Generate(more).out;
+  for (const std::string& path : {nested + "/мод ель.gguf", std::string("Модели ü/мод ель.gguf"), std::string("link.gguf")}) {
+    std::vector<std::string> arguments = {"generate", path};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const CommandResult result = RunCommand(arguments, {.working_folder = folder.path("")});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.out, expected) << path;
+  }
+}
+
+TEST(GenerateCliTest, NothingIsWrittenAndHomeIsNotNeeded) {
+  TemporaryFolder folder;
+  std::filesystem::permissions(folder.path(""), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  const CommandResult result = Generate({"-p", kPrompt, "-n", "3"}, {.environment = {"HOME", "XDG_CACHE_HOME"},
+                                                                    .working_folder = folder.path("")});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path("")));
+  std::filesystem::permissions(folder.path(""), std::filesystem::perms::owner_all);
+}
+
+TEST(GenerateCliTest, APromptFileIsUsedByteForByte) {
+  TemporaryFolder folder;
+  const std::string text = "Once there was\n\n";
+  const json object = GenerateJson({"-f", folder.Write("prompt", text), "-n", "0"});
+  EXPECT_EQ(object.at("prompt_ids").get<std::vector<int>>(), TokenizeIds(text, {"--add-special"}));
+  EXPECT_EQ(GenerateJson({"-f", "-", "-n", "0"}, {.stdin_text = text}).at("prompt_ids"), object.at("prompt_ids"));
+}
+
+TEST(GenerateCliTest, BackslashesStayAsTypedUnlessEscapeIsGiven) {
+  const auto ids = [](const json& object) { return object.at("prompt_ids").get<std::vector<int>>(); };
+  EXPECT_EQ(ids(GenerateJson({"-p", "a\\nb", "-n", "0"})), TokenizeIds("a\\nb", {"--add-special"}));
+  EXPECT_EQ(ids(GenerateJson({"-p", "a\\nb", "-n", "0", "--escape"})), TokenizeIds("a\nb", {"--add-special"}));
+}
+
+TEST(GenerateCliTest, PipedTextIsThePromptOrStandsBeforeIt) {
+  const auto ids = [](std::vector<std::string> more, const std::string& piped) {
+    more.insert(more.end(), {"-n", "0"});
+    return GenerateJson(std::move(more), {.stdin_text = piped}).at("prompt_ids").get<std::vector<int>>();
+  };
+  EXPECT_EQ(ids({}, "the sea\n"), TokenizeIds("the sea\n", {"--add-special"}));
+  EXPECT_EQ(ids({"-p", "go on"}, "the sea"), TokenizeIds("the sea\ngo on", {"--add-special"}));
+  EXPECT_EQ(ids({"-p", "go on"}, ""), TokenizeIds("go on", {"--add-special"}));
+}
+
+TEST(GenerateCliTest, ArgumentsReachTheModelUnchanged) {
+  for (const std::string text : {"[a,b]", "\"quoted\"", "'x'", "-dash", "--temp", "{} %s $HOME", " ", "{1, 2}"}) {
+    const std::string option = "--prompt=" + text;
+    EXPECT_EQ(GenerateJson({option, "-n", "0"}).at("prompt_ids").get<std::vector<int>>(), TokenizeIds(text, {"--add-special"}))
+        << text;
+  }
+}
+
+TEST(GenerateCliTest, AStopStringEndsTheTextAndIsNotPrinted) {
+  const std::string whole = Generate({"-p", kPrompt, "-n", "30", "--temp", "0"}).out;
+  ASSERT_GT(whole.size(), 20u);
+  const std::string stop = whole.substr(5, 8);
+  const json object = GenerateJson({"-p", kPrompt, "-n", "30", "--temp", "0", "--stop", "never said", "--stop", stop});
+  EXPECT_EQ(object.at("text"), whole.substr(0, whole.find(stop)));
+  EXPECT_EQ(object.at("finish_reason"), "stop");
+}
+
+TEST(GenerateCliTest, AnEmptyPromptStartsFromTheBeginningToken) {
+  for (const std::vector<std::string>& empty : {std::vector<std::string>{"-p", "", "-n", "3"}, {"--prompt=", "-n", "3"}}) {
+    EXPECT_EQ(GenerateJson(empty).at("prompt_tokens"), 1);
+  }
+}
+
+TEST(GenerateCliTest, AReaderThatGoesAwayIsAQuietSuccess) {
+  const CommandResult result =
+      Generate({"-p", kPrompt, "-n", "-1", "--ignore-end-tokens"}, {.close_stdout_after = 5});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err.find("prenorm:"), std::string::npos) << result.err;
+}
+
+TEST(GenerateCliTest, InterruptFlushesAndExits130) {
+  // JSON lines are long: the pipe is full long before the context is, so the signal comes in time.
+  const CommandResult result =
+      Generate({"-p", kPrompt, "-n", "-1", "--ignore-end-tokens", "--jsonl"}, {.interrupt_after = 5});
+  EXPECT_EQ(result.exit_code, 130);
+  EXPECT_NE(result.err.find("interrupted"), std::string::npos) << result.err;
+}
+
+TEST(GenerateCliTest, LogitsHaveTheirArgmaxWhereGreedyGenerationGoes) {
+  const json object = GenerateJson({"-p", kPrompt, "-n", "16", "--temp", "0", "--ignore-end-tokens"});
+  std::vector<int> ids = object.at("prompt_ids").get<std::vector<int>>();
+  const size_t prompt = ids.size();
+  for (int id : object.at("ids")) ids.push_back(id);
+  TemporaryFolder folder;
+  const CommandResult result = RunCommand(
+      {"logits", TinyModel(), "--tokens-file", folder.Write("ids", json(ids).dump()), "--out", folder.path("x.npy")});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::ifstream in(folder.path("x.npy"), std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  ASSERT_EQ(bytes.substr(0, 8), std::string("\x93NUMPY\x01\x00", 8));
+  const size_t header = 10 + static_cast<unsigned char>(bytes[8]) + 256u * static_cast<unsigned char>(bytes[9]);
+  EXPECT_EQ(header % 64, 0u);
+  const size_t vocab_size = (bytes.size() - header) / 4 / ids.size();
+  EXPECT_NE(bytes.find("'shape': (" + std::to_string(ids.size()) + ", " + std::to_string(vocab_size) + "), }"), std::string::npos);
+  ASSERT_EQ(bytes.size(), header + 4 * ids.size() * vocab_size);
+  std::vector<float> logits(ids.size() * vocab_size);
+  std::memcpy(logits.data(), bytes.data() + header, 4 * logits.size());
+  for (size_t i = prompt; i < ids.size(); ++i) {
+    const auto row = logits.begin() + static_cast<ptrdiff_t>((i - 1) * vocab_size);
+    EXPECT_EQ(std::max_element(row, row + static_cast<ptrdiff_t>(vocab_size)) - row, ids[i]) << "position " << i;
+  }
+}
+
+TEST(TokenizeCliTest, PiecesJoinToTheTextAndMarkersAreTextUnlessAsked) {
+  const CommandResult result = RunCommand({"tokenize", TinyModel(), "-p", "a <|im_end|> b", "--json"});
+  const json object = json::parse(result.out);
+  std::string joined;
+  for (const std::string piece : object.at("pieces")) joined += piece;
+  EXPECT_EQ(joined, "a <|im_end|> b");
+  const json special = json::parse(RunCommand({"tokenize", TinyModel(), "-p", "a <|im_end|> b", "--json", "--special"}).out);
+  EXPECT_LT(special.at("ids").size(), object.at("ids").size());
+  const CommandResult ids = RunCommand({"tokenize", TinyModel(), "-p", "a <|im_end|> b", "--ids"});
+  EXPECT_EQ("[" + ids.out + "]", "[" + object.at("ids").dump().substr(1, object.at("ids").dump().size() - 2) + "\n]");
+}
+
+}  // namespace
+}  // namespace prenorm

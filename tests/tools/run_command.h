@@ -1,0 +1,66 @@
+// Runs the built prenorm command as a user does: arguments, input, environment in; exit code, stdout, stderr out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace prenorm {
+
+struct CommandResult {
+  int exit_code = -1;  ///< 128 + n after signal n, as a shell says it.
+  std::string out;
+  std::string err;
+};
+
+struct CommandInput {
+  /// Bytes piped to standard input; none: /dev/null.
+  std::optional<std::string> stdin_text = std::nullopt;
+  bool close_stdin = false;
+  /// "NAME=value" sets, "NAME" alone unsets.
+  std::vector<std::string> environment = {};
+  std::string working_folder = {};
+  /// Closes the reading end of stdout after that many bytes, as `head -c` does.
+  std::optional<size_t> close_stdout_after = std::nullopt;
+  /// Sends SIGINT once that many bytes have come from stdout.
+  std::optional<size_t> interrupt_after = std::nullopt;
+};
+
+CommandResult RunCommand(const std::vector<std::string>& arguments, const CommandInput& input = {});
+
+/// A program at a pseudo-terminal.
+class TerminalCommand {
+ public:
+  explicit TerminalCommand(const std::vector<std::string>& arguments);
+  ~TerminalCommand();
+
+  void Type(const std::string& text);
+  /// Reads until `text` has come `times` times since the start; false after ten seconds or at the end.
+  bool WaitFor(const std::string& text, int times = 1);
+  /// Waits for the end. Returns the exit code.
+  int Wait();
+  const std::string& output() const { return output_; }
+
+ private:
+  bool ReadSome();
+  int pid_ = -1;
+  int terminal_ = -1;
+  std::string output_;
+};
+
+/// The tiny model of the tree.
+std::string TinyModel();
+/// A folder for one test, empty and removed at its end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  std::string path(const std::string& name) const { return path_ + "/" + name; }
+  /// Writes a file and returns its path.
+  std::string Write(const std::string& name, const std::string& content) const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace prenorm
