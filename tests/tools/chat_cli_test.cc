@@ -62,7 +62,7 @@ TEST(ChatCliTest, StaysUsableAfterAMessageThatIsTooLong) {
   TerminalCommand chat({"chat", TinyModel(), "--temp", "0", "-n", "4", "-c", "48"});
   ASSERT_TRUE(chat.WaitFor("> ")) << chat.output();
   std::string text;
-  for (int i = 0; i < 40; ++i) text += " fox";
+  for (int i = 0; i < 60; ++i) text += " fox";
   chat.Type(text + "\n");
   ASSERT_TRUE(chat.WaitFor("do not fit in a context of 48")) << chat.output();
   ASSERT_TRUE(chat.WaitFor("> ", 2)) << chat.output();

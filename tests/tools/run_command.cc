@@ -18,7 +18,9 @@ namespace {
 
 int ExitCode(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
+// One thread unless a test says otherwise: the tiny model gains nothing from more, and tests run side by side.
 [[noreturn]] void Exec(const std::vector<std::string>& arguments) {
+  setenv("PRENORM_THREADS", "1", 0);
   std::vector<char*> argv = {const_cast<char*>("prenorm")};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
