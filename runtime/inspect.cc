@@ -14,7 +14,7 @@
 #include "runtime/model/binder.h"
 #include "runtime/model/families/family.h"
 #include "runtime/model/parts.h"
-#include "runtime/tokenizer/gguf_spec.h"
+#include "runtime/model/text_parts.h"
 
 namespace prenorm {
 namespace {
@@ -110,48 +110,20 @@ void ReckonMemory(const Metadata& meta, const InspectOptions& options, Inspectio
   out.memory.total = out.memory.weights + out.memory.kv_cache;
 }
 
-std::string SupportedText() {
-  std::string text = "supported:";
-  for (const std::string_view name : SupportedArchitectures()) text.append(" ").append(name);
-  return text;
-}
-
 // Everything that keeps Prenorm from running the model, by the code that would run it.
 std::vector<std::string> Obstacles(std::unique_ptr<TensorSource> source) {
   std::vector<std::string> found;
-  if (source->format() != ModelFormat::kGguf) {
-    found.push_back("models run from GGUF files only; convert the folder to GGUF");
-    return found;
-  }
-  const Metadata& meta = source->metadata();
-  const std::optional<std::string_view> architecture = meta.String("general.architecture");
-  const Family* family = architecture ? FindFamily(*architecture) : nullptr;
-  if (!architecture) {
-    found.push_back("the file does not name its architecture (key general.architecture); " + SupportedText());
-  } else if (family == nullptr) {
-    found.push_back("architecture '" + std::string(*architecture) + "' is not supported; " + SupportedText());
-  }
-  if (const Result<TokenizerSpec> spec = SpecFromGguf(meta, source->path()); !spec.ok()) {
-    found.push_back("tokenizer: " + spec.status().message());
-  }
-  if (family == nullptr) return found;
+  const Result<const Family*> family = FamilyOf(*source);
+  if (!family.ok()) found.push_back(family.status().message());
+  const Result<TokenizerSpec> spec = ReadTokenizerSpec(*source);
+  if (!spec.ok()) found.push_back("tokenizer: " + spec.status().message());
+  if (!family.ok()) return found;
 
-  const Result<const TensorInfo*> embedding = source->Require("token_embd.weight");
-  if (!embedding.ok()) {
-    found.push_back(embedding.status().message());
-    return found;
-  }
-  const std::optional<StringArray> tokens = meta.Strings("tokenizer.ggml.tokens");
-  if (tokens && tokens->size() > (*embedding)->rows()) {
-    found.push_back("the embedding matrix has " + std::to_string((*embedding)->rows()) + " rows for " +
-                    std::to_string(tokens->size()) + " tokens");
-  }
   ModelParts parts;
-  parts.config.vocab_size = (*embedding)->rows();
-  parts.config.tied_embeddings = source->Find("output.weight") == nullptr;
   parts.source = std::move(source);
   Binder binder(*parts.source);
-  if (const Status status = family->build(parts, binder); !status.ok()) found.push_back(status.message());
+  const Status status = BuildDecoder(**family, spec.ok() ? spec->tokens.size() : 0, parts, binder);
+  if (!status.ok()) found.push_back(status.message());
   return found;
 }
 

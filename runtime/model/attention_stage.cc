@@ -12,14 +12,32 @@
 namespace prenorm {
 namespace {
 
+// Norm of `count` heads, the first of which is head `first` of its kind.
+void NormalizeHeads(const StepContext& context, const NormWeights& norm, float* heads, size_t first, size_t count) {
+  const size_t head_dim = context.config.head_dim;
+  if (norm.gain.size() == head_dim) return Normalize(context, norm, heads, heads, count, head_dim);
+  NormWeights own;
+  for (size_t i = 0; i < count; ++i) {
+    const auto gain = norm.gain.begin() + static_cast<std::ptrdiff_t>((first + i) * head_dim);
+    own.gain.assign(gain, gain + static_cast<std::ptrdiff_t>(head_dim));
+    Normalize(context, own, heads + i * head_dim, heads + i * head_dim, 1, head_dim);
+  }
+}
+
 void Rotate(const StepContext& context, float* heads, size_t count, size_t t) {
-  ApplyRope(heads, context.config.head_dim, count, context.config.head_dim, context.config.rope_dim, context.cos(t),
-            context.sin(t), context.block.rope_pairs);
+  const size_t rope = context.layer().rope, head_dim = context.config.head_dim;
+  if (rope == kNoRope) return;
+  ApplyRope(heads, head_dim, count, head_dim, context.config.rope_dim, context.cos(rope, t), context.sin(rope, t),
+            context.block.rope_pairs);
+}
+
+float* Key(const StepContext& context, size_t t, size_t head) {
+  return context.buffers.k + t * context.kv_dim() + head * context.config.head_dim;
 }
 
 void RotateAndStoreKey(const StepContext& context, size_t t, size_t head) {
   const size_t head_dim = context.config.head_dim;
-  float* k = context.buffers.k + t * context.kv_dim() + head * head_dim;
+  float* k = Key(context, t, head);
   const float* v = context.buffers.v + t * context.kv_dim() + head * head_dim;
   Rotate(context, k, 1, t);
   StoreKv(context.cache.Head(context.layer_index, head), context.step.position + t, 1, k, v, head_dim);
@@ -29,7 +47,8 @@ AttentionArgs ArgsOf(const StepContext& context, size_t head) {
   AttentionArgs args{};
   args.cache = context.cache.Head(context.layer_index, head);
   args.scale = context.block.attention_scale;
-  args.window = context.block.window;
+  args.soft_cap = context.block.attention_soft_cap;
+  args.window = context.layer().window;
   return args;
 }
 
@@ -55,17 +74,22 @@ void AttendTile(StepContext& context, size_t head, size_t tile) {
 // One token: this thread's share of (head, chunk) pairs, a barrier, and every thread merges all heads for itself.
 class OneTokenAttention {
  public:
-  explicit OneTokenAttention(StepContext& context)
-      : context_(context), group_(context.group()), head_dim_(context.config.head_dim),
+  OneTokenAttention(StepContext& context, const LayerWeights& layer)
+      : context_(context), layer_(layer), group_(context.group()), head_dim_(context.config.head_dim),
         end_(context.step.position + context.step.tokens.size()) {
-    const size_t window = context.block.window;
+    const size_t window = context.layer().window;
     first_chunk_ = window == 0 || window >= end_ ? 0 : (end_ - window) / kAttentionChunk;
     n_chunks_ = (end_ + kAttentionChunk - 1) / kAttentionChunk - first_chunk_;
     mine_ = context.worker.Share(context.config.n_kv_heads * n_chunks_);
   }
 
   const float* Run() {
-    context_.Time(OpKind::kRope, OpSite::kAttention, [&] { PrepareHeads(); });
+    // A prompt's queries and keys are ready: RotateAndStore has prepared them with all others.
+    const bool prepared = context_.step.tokens.size() > 1;
+    const bool has_norm = !prepared && context_.block.qk_norm == QkNorm::kHeads;
+    GatherQueries();
+    if (has_norm) context_.Time(OpKind::kNorm, OpSite::kQkNorm, [&] { NormalizeOwnHeads(); });
+    if (!prepared) context_.Time(OpKind::kRope, OpSite::kAttention, [&] { RotateOwnHeads(); });
     context_.Time(OpKind::kAttention, OpSite::kAttention, [&] { AttendChunks(); });
     context_.Wait(OpSite::kAttention);
     context_.Time(OpKind::kAttention, OpSite::kAttention, [&] { Merge(); });
@@ -78,20 +102,34 @@ class OneTokenAttention {
     return context_.buffers.partials + (head * n_chunks_ + chunk) * group_ * AttentionPartialFloats(head_dim_);
   }
 
-  // Queries of the heads in this thread's share; the key of a head goes into the cache where its last chunk is ours.
-  void PrepareHeads() {
-    const bool rotated = context_.step.tokens.size() > 1;  // By RotateAndStore, with the rest of the prompt.
-    const size_t t = context_.first;
+  // Calls query(head) for the heads in this thread's share, and key(head) where a head's last chunk is this thread's.
+  template <typename Query, typename Key>
+  void ForEachOwnHead(const Query& query, const Key& key) {
     for (size_t i = mine_.begin; i < mine_.end; ++i) {
-      const size_t head = i / n_chunks_;
-      if (i == mine_.begin || i % n_chunks_ == 0) {
-        const float* q = context_.buffers.q + t * context_.q_dim() + head * group_ * head_dim_;
-        std::memcpy(Query(head), q, group_ * head_dim_ * sizeof(float));
-        if (!rotated) Rotate(context_, Query(head), group_, t);
-      }
-      if (!rotated && i % n_chunks_ == n_chunks_ - 1) RotateAndStoreKey(context_, t, head);
+      if (i == mine_.begin || i % n_chunks_ == 0) query(i / n_chunks_);
+      if (i % n_chunks_ == n_chunks_ - 1) key(i / n_chunks_);
     }
+  }
+
+  void GatherQueries() {
+    const float* q = context_.buffers.q + context_.first * context_.q_dim();
+    ForEachOwnHead(
+        [&](size_t head) {
+          std::memcpy(Query(head), q + head * group_ * head_dim_, group_ * head_dim_ * sizeof(float));
+        },
+        [](size_t) {});
     std::fill_n(context_.own.visible, group_, end_);
+  }
+
+  void NormalizeOwnHeads() {
+    ForEachOwnHead(
+        [&](size_t head) { NormalizeHeads(context_, layer_.q_norm, Query(head), head * group_, group_); },
+        [&](size_t head) { NormalizeHeads(context_, layer_.k_norm, Key(context_, context_.first, head), head, 1); });
+  }
+
+  void RotateOwnHeads() {
+    ForEachOwnHead([&](size_t head) { Rotate(context_, Query(head), group_, context_.first); },
+                   [&](size_t head) { RotateAndStoreKey(context_, context_.first, head); });
   }
 
   void AttendChunks() {
@@ -110,6 +148,7 @@ class OneTokenAttention {
   }
 
   StepContext& context_;
+  const LayerWeights& layer_;
   size_t group_;
   size_t head_dim_;
   size_t end_;          // Positions that the token sees end here.
@@ -120,20 +159,43 @@ class OneTokenAttention {
 
 }  // namespace
 
-void RotateAndStore(StepContext& context) {
+void NormalizeQkRows(StepContext& context, const LayerWeights& layer) {
+  context.Time(OpKind::kNorm, OpSite::kQkNorm, [&] {
+    const size_t q_dim = context.q_dim(), kv_dim = context.kv_dim();
+    const Range rows = context.worker.Share(2 * context.n);  // Query and key of each token.
+    for (size_t i = rows.begin; i < rows.end; ++i) {
+      float* q = context.buffers.q + i / 2 * q_dim;
+      float* k = context.buffers.k + i / 2 * kv_dim;
+      if (i % 2 == 0) Normalize(context, layer.q_norm, q, q, 1, q_dim);
+      else Normalize(context, layer.k_norm, k, k, 1, kv_dim);
+    }
+  });
+  context.Wait(OpSite::kQkNorm);
+}
+
+void RotateAndStore(StepContext& context, const LayerWeights& layer) {
   if (context.n == 1) return;
+  const Range tokens = context.worker.Share(context.n);
+  const size_t n_heads = context.config.n_heads, n_kv_heads = context.config.n_kv_heads;
+  if (context.block.qk_norm == QkNorm::kHeads) {
+    context.Time(OpKind::kNorm, OpSite::kQkNorm, [&] {
+      for (size_t t = tokens.begin; t < tokens.end; ++t) {
+        NormalizeHeads(context, layer.q_norm, context.buffers.q + t * context.q_dim(), 0, n_heads);
+        NormalizeHeads(context, layer.k_norm, Key(context, t, 0), 0, n_kv_heads);
+      }
+    });
+  }
   context.Time(OpKind::kRope, OpSite::kAttention, [&] {
-    const Range tokens = context.worker.Share(context.n);
     for (size_t t = tokens.begin; t < tokens.end; ++t) {
-      Rotate(context, context.buffers.q + t * context.q_dim(), context.config.n_heads, t);
-      for (size_t head = 0; head < context.config.n_kv_heads; ++head) RotateAndStoreKey(context, t, head);
+      Rotate(context, context.buffers.q + t * context.q_dim(), n_heads, t);
+      for (size_t head = 0; head < n_kv_heads; ++head) RotateAndStoreKey(context, t, head);
     }
   });
   context.Wait(OpSite::kAttention);
 }
 
-const float* Attend(StepContext& context) {
-  if (context.n == 1) return OneTokenAttention(context).Run();
+const float* Attend(StepContext& context, const LayerWeights& layer) {
+  if (context.n == 1) return OneTokenAttention(context, layer).Run();
   context.Time(OpKind::kAttention, OpSite::kAttention, [&] {
     // A tile's cost grows with its position, so neighbours in the list go to different threads.
     const size_t heads = context.config.n_kv_heads;

@@ -1,7 +1,10 @@
 // The decoder, step by step, as one thread of the team sees it (Touvron et al. 2023, section 2.2):
 //
-//   h = x + Wo Attention(RoPE(Wq n), RoPE(Wk n), Wv n),   n = RMSNorm(x)
-//   x = h + Wdown (act(Wgate m) * Wup m),                 m = RMSNorm(h)
+//   h = x + Wo Attention(RoPE(Wq n), RoPE(Wk n), Wv n),   n = norm(x)
+//   x = h + Wdown (act(Wgate m) * Wup m),                 m = norm(h)
+//
+// What a family does otherwise is in its BlockSpec, or a weight is absent: norms behind the branches, one norm for both,
+// norms of queries and keys, no gate, a mixture of experts, factors, caps.
 //
 // Every thread computes a fixed share of each product's rows. A single token's normalized row is cheap, so each thread
 // makes its own copy and the barrier behind the norm disappears; the rows of a prompt's tokens are shared out instead.
@@ -15,45 +18,77 @@
 namespace prenorm {
 namespace {
 
+void EmbedToken(StepContext& context, size_t id, size_t position, float* x) {
+  const size_t dim = context.config.dim;
+  DequantizeWeightRow(context.weights.token_embd, id, x);
+  if (context.block.embedding_scale != 1.0f) ScaleInPlace(x, context.block.embedding_scale, dim);
+  if (context.weights.position_embd.rows == 0) return;
+  DequantizeWeightRow(context.weights.position_embd, position, context.own.row);
+  AddInPlace(x, context.own.row, dim);
+}
+
 void Embed(StepContext& context) {
   context.Time(OpKind::kEmbedding, OpSite::kEmbed, [&] {
     const Range mine = context.worker.Share(context.n);
     for (size_t t = mine.begin; t < mine.end; ++t) {
-      const auto id = static_cast<size_t>(context.step.tokens[t]);
-      DequantizeWeightRow(context.weights.token_embd, id, context.buffers.x + t * context.config.dim);
-      RopeAngles(context.block.inv_freq.data(), context.block.inv_freq.size(), context.step.position + t,
-                 context.block.rope_magnitude, context.cos(t), context.sin(t));
+      const size_t position = context.step.position + t;
+      EmbedToken(context, static_cast<size_t>(context.step.tokens[t]), position, context.buffers.x + t * context.config.dim);
+      for (size_t i = 0; i < context.block.ropes.size(); ++i) {
+        const RopeTable& rope = context.block.ropes[i];
+        RopeAngles(rope.inv_freq.data(), rope.inv_freq.size(), position, rope.magnitude, context.cos(i, t),
+                   context.sin(i, t));
+      }
     }
   });
   context.Wait(OpSite::kEmbed);
 }
 
-void Qkv(StepContext& context, const LayerWeights& layer) {
-  const Product products[] = {ProductOf(layer.wq, context.buffers.q), ProductOf(layer.wk, context.buffers.k),
-                              ProductOf(layer.wv, context.buffers.v)};
-  const StepBuffers::Pack pack = NormAndPack(context, OpSite::kAttnNorm, layer.attn_norm, products);
-  Multiply(context, OpSite::kQkv, products, pack, /*accumulate=*/false);
-  context.Wait(OpSite::kQkv);
-}
-
-void FeedForward(StepContext& context, const LayerWeights& layer) {
+// Gate and up by the same rows, so that each thread can apply the gate to its own before the barrier. No barrier.
+void GateUp(StepContext& context, const LayerWeights& layer, const StepBuffers::Pack& pack) {
   const size_t ffn_dim = context.config.ffn_dim;
-  const Product products[] = {ProductOf(layer.w_gate, context.buffers.gate), ProductOf(layer.w_up, context.buffers.up)};
-  const StepBuffers::Pack pack = NormAndPack(context, OpSite::kFfnNorm, layer.ffn_norm, products);
-  // Both matrices by the same rows, so that each thread can apply the gate to its own before the barrier.
   const Range rows = context.worker.Share(ffn_dim, RowGroup());
+  const bool gated = static_cast<bool>(layer.w_gate);
   context.Time(OpKind::kMatMul, OpSite::kGateUp, [&] {
-    for (const Product& product : products) MultiplyRows(context, product, rows, pack, /*accumulate=*/false);
+    if (gated) MultiplyRows(context, ProductOf(layer.w_gate, context.gate()), rows, pack, /*accumulate=*/false);
+    MultiplyRows(context, ProductOf(layer.w_up, gated ? context.up() : context.gate()), rows, pack, false);
   });
   context.Time(OpKind::kActivation, OpSite::kGateUp, [&] {
     for (size_t t = 0; t < context.n; ++t) {
-      float* gate = context.buffers.gate + t * ffn_dim + rows.begin;
-      const float* up = context.buffers.up + t * ffn_dim + rows.begin;
-      GatedActivation(context.block.gate, gate, up, gate, rows.size());
+      float* gate = context.gate() + t * ffn_dim + rows.begin;
+      const float* up = context.up() + t * ffn_dim + rows.begin;
+      if (gated) GatedActivation(context.block.gate, gate, up, gate, rows.size());
+      else Activation(context.block.gate, gate, gate, rows.size());
     }
   });
-  context.Wait(OpSite::kGateUp);
-  AddProduct(context, OpSite::kDown, context.buffers.gate, ffn_dim, layer.w_down);
+}
+
+// The product whose result the activation sees: up itself where there is no gate.
+Product GateProduct(StepContext& context, const LayerWeights& layer) {
+  return layer.w_gate ? ProductOf(layer.w_gate, context.gate()) : ProductOf(layer.w_up, context.gate());
+}
+
+void Qkv(StepContext& context, const LayerWeights& layer) {
+  const Product all[] = {ProductOf(layer.wq, context.buffers.q), ProductOf(layer.wk, context.buffers.k),
+                         ProductOf(layer.wv, context.buffers.v), GateProduct(context, layer),
+                         ProductOf(layer.w_up, context.up())};
+  const std::span<const Product> qkv(all, 3);
+  const bool parallel = context.block.parallel;
+  const StepBuffers::Pack pack = NormAndPack(context, OpSite::kAttnNorm, layer.attn_norm, parallel ? all : qkv);
+  Multiply(context, OpSite::kQkv, qkv, pack, /*accumulate=*/false);
+  if (parallel) GateUp(context, layer, pack);
+  context.Wait(OpSite::kQkv);
+  if (context.block.qk_norm == QkNorm::kRows) NormalizeQkRows(context, layer);
+}
+
+void FeedForward(StepContext& context, const LayerWeights& layer) {
+  if (!layer.experts.empty()) return MixExperts(context, layer);
+  if (!context.block.parallel) {
+    const Product products[] = {GateProduct(context, layer), ProductOf(layer.w_up, context.up())};
+    GateUp(context, layer, NormAndPack(context, OpSite::kFfnNorm, layer.ffn_norm, products));
+    context.Wait(OpSite::kGateUp);
+  }
+  AddBranch(context, OpSite::kDown, context.gate(), context.config.ffn_dim, layer.w_down, OpSite::kPostFfnNorm,
+            layer.post_ffn_norm);
 }
 
 // Of all tokens in work, into step.all_logits or the session's own row.
@@ -63,7 +98,16 @@ void Logits(StepContext& context) {
   float* out = context.step.all_logits != nullptr ? context.step.all_logits : context.buffers.logits;
   const Product products[] = {{&context.weights.output, &no_bias, out, vocab_size}};
   const StepBuffers::Pack pack = NormAndPack(context, OpSite::kFinalNorm, context.weights.final_norm, products);
-  Multiply(context, OpSite::kOutput, products, pack, /*accumulate=*/false);
+  const Range rows = context.worker.Share(vocab_size, RowGroup());
+  context.Time(OpKind::kMatMul, OpSite::kOutput, [&] {
+    MultiplyRows(context, products[0], rows, pack, /*accumulate=*/false);
+    const BlockSpec& block = context.block;
+    for (size_t t = 0; t < context.n; ++t) {
+      float* mine = out + t * vocab_size + rows.begin;
+      if (block.logit_scale != 1.0f) ScaleInPlace(mine, block.logit_scale, rows.size());
+      if (block.logit_soft_cap != 0.0f) SoftCap(mine, rows.size(), block.logit_soft_cap);
+    }
+  });
   if (context.step.all_logits == nullptr) return;
   context.Wait(OpSite::kOutput);
   if (context.worker.thread() == 0) {
@@ -88,14 +132,15 @@ void RunThread(StepContext& context, std::atomic<bool>& cancelled) {
   for (context.layer_index = 0; context.layer_index < n_layers; ++context.layer_index) {
     const LayerWeights& layer = context.weights.layers[context.layer_index];
     if (CancelledAfterQkv(context, layer, cancelled)) return;
-    RotateAndStore(context);
+    RotateAndStore(context, layer);
     if (context.layer_index + 1 == n_layers && context.step.all_logits == nullptr) {
       // Behind the last layer's keys and values only the last token matters, if any.
       if (!context.step.wants_logits) return;
       context.first = context.n - 1;
       context.n = 1;
     }
-    AddProduct(context, OpSite::kAttnOutput, Attend(context), context.q_dim(), layer.wo);
+    AddBranch(context, OpSite::kAttnOutput, Attend(context, layer), context.q_dim(), layer.wo, OpSite::kPostAttnNorm,
+              layer.post_attn_norm);
     FeedForward(context, layer);
   }
   Logits(context);

@@ -10,20 +10,6 @@
 #include "runtime/parallel/team.h"
 
 namespace prenorm {
-namespace {
-
-void MarkInterleaved(ModelWeights& weights) {
-  const auto mark = [](WeightMatrix& w) { w.interleaved = true; };
-  mark(weights.token_embd);
-  mark(weights.output);
-  for (LayerWeights& layer : weights.layers) {
-    for (Linear* linear : {&layer.wq, &layer.wk, &layer.wv, &layer.wo, &layer.w_gate, &layer.w_up, &layer.w_down}) {
-      mark(linear->w);
-    }
-  }
-}
-
-}  // namespace
 
 Status InterleaveWeights(const std::vector<const TensorInfo*>& matrices, ModelParts& parts,
                          const std::function<bool(float)>& progress) {
@@ -56,7 +42,7 @@ Status InterleaveWeights(const std::vector<const TensorInfo*>& matrices, ModelPa
     }
   });
   if (cancelled) return {StatusCode::kCancelled, "loading was cancelled"};
-  MarkInterleaved(parts.weights);
+  parts.weights.ForEachMatrix([](WeightMatrix& w) { w.interleaved = true; });
   return {};
 }
 

@@ -1,6 +1,8 @@
 // Everything that a Model owns.
 #pragma once
 
+#include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +19,7 @@ struct ModelParts {
   BlockSpec block;
   ModelWeights weights;
   std::unique_ptr<TensorSource> source;  // Owns the bytes that the weights point to.
+  std::deque<std::vector<uint8_t>> made_weights;  // Likewise those that had to be made.
   std::unique_ptr<Tokenizer> tokenizer;
   std::string chat_template;
   size_t weight_bytes = 0;

@@ -1,5 +1,6 @@
 // The products of a step: inputs packed once for all matrices of a stage, rows shared out among the threads.
 #include <algorithm>
+#include <cstring>
 
 #include "prenorm/matmul.h"
 #include "prenorm/norm.h"
@@ -8,17 +9,6 @@
 
 namespace prenorm {
 namespace {
-
-// Once for each format that some product wants.
-void PackRows(const float* input, size_t width, Range tokens, size_t n, std::span<const Product> products,
-              const StepBuffers::Pack& pack) {
-  for (const ActivationFormat format : {ActivationFormat::kF32, ActivationFormat::kInt8}) {
-    const bool wanted = std::any_of(products.begin(), products.end(), [&](const Product& product) {
-      return ActivationFormatOf(product.w->type) == format;
-    });
-    if (wanted) PackActivations(format, input, width, width, tokens.begin, tokens.end, n, pack.of(format));
-  }
-}
 
 size_t Bytes(const WeightMatrix& w) { return w.rows * RowBytes(w.type, w.cols); }
 
@@ -33,15 +23,39 @@ size_t Boundary(const WeightMatrix& w, size_t before, size_t total, size_t part,
 
 }  // namespace
 
-StepBuffers::Pack NormAndPack(StepContext& context, OpSite site, const std::vector<float>& gain,
+void PackRows(const float* input, size_t width, Range rows, size_t n, std::span<const Product> products,
+              const StepBuffers::Pack& pack) {
+  for (const ActivationFormat format : {ActivationFormat::kF32, ActivationFormat::kInt8}) {
+    const bool wanted = std::any_of(products.begin(), products.end(), [&](const Product& product) {
+      return ActivationFormatOf(product.w->type) == format;
+    });
+    if (wanted) PackActivations(format, input, width, width, rows.begin, rows.end, n, pack.of(format));
+  }
+}
+
+void Normalize(const StepContext& context, const NormWeights& norm, const float* x, float* out, size_t rows,
+               size_t cols) {
+  const float eps = context.config.norm_eps;
+  if (context.block.norm == NormKind::kRms) {
+    RmsNormOptions options;
+    options.eps = eps;
+    RmsNorm(x, cols, norm.gain.data(), out, cols, rows, cols, options);
+    return;
+  }
+  LayerNormOptions options;
+  options.eps = eps;
+  const float* bias = norm.bias.empty() ? nullptr : norm.bias.data();
+  LayerNorm(x, cols, norm.gain.data(), bias, out, cols, rows, cols, options);
+}
+
+StepBuffers::Pack NormAndPack(StepContext& context, OpSite site, const NormWeights& norm,
                               std::span<const Product> products) {
-  RmsNormOptions options;
-  options.eps = context.config.norm_eps;
   const size_t dim = context.config.dim;
+  if (!norm) return PackInput(context, site, context.x(), dim, products);
   if (context.n == 1) {
     float* row = context.own.row;
     context.Time(OpKind::kNorm, site, [&] {
-      RmsNorm(context.x(), dim, gain.data(), row, dim, 1, dim, options);
+      Normalize(context, norm, context.x(), row, 1, dim);
       PackRows(row, dim, {0, 1}, 1, products, context.own.pack);
     });
     return context.own.pack;
@@ -49,7 +63,7 @@ StepBuffers::Pack NormAndPack(StepContext& context, OpSite site, const std::vect
   context.Time(OpKind::kNorm, site, [&] {
     const Range mine = context.worker.Share(context.n, PackTile());
     float* normed = context.buffers.normed;
-    RmsNorm(context.x() + mine.begin * dim, dim, gain.data(), normed + mine.begin * dim, dim, mine.size(), dim, options);
+    Normalize(context, norm, context.x() + mine.begin * dim, normed + mine.begin * dim, mine.size(), dim);
     PackRows(normed, dim, mine, context.n, products, context.buffers.pack);
   });
   context.Wait(site);
@@ -96,11 +110,37 @@ void MultiplyRows(StepContext& context, const Product& product, Range rows, cons
   }
 }
 
-void AddProduct(StepContext& context, OpSite site, const float* input, size_t width, const Linear& linear) {
-  const Product products[] = {ProductOf(linear, context.x())};
-  const StepBuffers::Pack pack = PackInput(context, site, input, width, products);
-  Multiply(context, site, products, pack, /*accumulate=*/true);
+namespace {
+
+// x += residual_scale * norm(branch). A single token's norm is every thread's own, and the sum is shared by elements.
+void JoinBranch(StepContext& context, OpSite site, const NormWeights& norm) {
+  const size_t dim = context.config.dim;
+  const bool one = context.n == 1;
+  const Range tokens = one ? Range{0, 1} : context.worker.Share(context.n);
+  const Range cols = one ? context.worker.Share(dim) : Range{0, dim};
+  context.Time(norm ? OpKind::kNorm : OpKind::kResidual, site, [&] {
+    float* row = context.own.row;
+    for (size_t t = tokens.begin; t < tokens.end; ++t) {
+      const float* branch = context.branch() + t * dim;
+      if (norm) Normalize(context, norm, branch, row, 1, dim);
+      else std::memcpy(row, branch, dim * sizeof(float));
+      ScaleInPlace(row + cols.begin, context.block.residual_scale, cols.size());
+      AddInPlace(context.x() + t * dim + cols.begin, row + cols.begin, cols.size());
+    }
+  });
   context.Wait(site);
+}
+
+}  // namespace
+
+void AddBranch(StepContext& context, OpSite site, const float* input, size_t width, const Linear& linear,
+               OpSite norm_site, const NormWeights& norm) {
+  const bool plain = !norm && context.block.residual_scale == 1.0f;
+  const Product products[] = {ProductOf(linear, plain ? context.x() : context.branch())};
+  const StepBuffers::Pack pack = PackInput(context, site, input, width, products);
+  Multiply(context, site, products, pack, /*accumulate=*/plain);
+  context.Wait(site);
+  if (!plain) JoinBranch(context, norm_site, norm);
 }
 
 }  // namespace prenorm

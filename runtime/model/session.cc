@@ -77,7 +77,7 @@ Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> mo
   Result<KvCache> cache = KvCache::Create(config, CacheType(options.cache, *model), capacity);
   if (!cache.ok()) return cache.status();
   impl->cache = std::move(cache).value();
-  Result<StepBuffers> buffers = StepBuffers::Create(config, impl->chunk, capacity, threads);
+  Result<StepBuffers> buffers = StepBuffers::Create(config, model->parts().block, impl->chunk, capacity, threads);
   if (!buffers.ok()) return buffers.status();
   impl->buffers = std::move(buffers).value();
   return std::unique_ptr<Session>(new Session(std::move(impl)));

@@ -31,10 +31,11 @@ class Layout {
 
 }  // namespace
 
-Result<StepBuffers> StepBuffers::Create(const ModelConfig& config, size_t chunk, size_t capacity, int threads) {
+Result<StepBuffers> StepBuffers::Create(const ModelConfig& config, const BlockSpec& block, size_t chunk,
+                                        size_t capacity, int threads) {
   const size_t q_dim = config.n_heads * config.head_dim;
   const size_t kv_dim = config.n_kv_heads * config.head_dim;
-  const size_t widest = (std::max({config.dim, q_dim, config.ffn_dim}) + 31) / 32 * 32;  // int8 packs want whole blocks
+  const size_t widest = (std::max({config.dim, q_dim, config.ffn_dim, block.expert_ffn_dim}) + 31) / 32 * 32;  // int8 packs want whole blocks
   const size_t group = config.n_heads / config.n_kv_heads;
   const size_t tile_rows = kAttentionTokens * group;
   const size_t position_chunks = (capacity + kAttentionChunk - 1) / kAttentionChunk;
@@ -50,10 +51,14 @@ Result<StepBuffers> StepBuffers::Create(const ModelConfig& config, size_t chunk,
   floats(buffers.attn, q_dim);
   shared.Add(buffers.partials,
              position_chunks * config.n_heads * AttentionPartialFloats(config.head_dim) * sizeof(float));
-  floats(buffers.gate, config.ffn_dim);
-  floats(buffers.up, config.ffn_dim);
-  floats(buffers.cos, config.rope_dim / 2);
-  floats(buffers.sin, config.rope_dim / 2);
+  const size_t ffn_width = block.n_experts == 0 ? config.ffn_dim : block.n_experts_used * block.expert_ffn_dim;
+  floats(buffers.gate, ffn_width);
+  floats(buffers.up, ffn_width);
+  floats(buffers.router, block.n_experts);
+  floats(buffers.expert_weights, block.n_experts_used);
+  shared.Add(buffers.expert_ids, chunk * block.n_experts_used * sizeof(uint32_t));
+  floats(buffers.cos, block.ropes.size() * config.rope_dim / 2);
+  floats(buffers.sin, block.ropes.size() * config.rope_dim / 2);
   shared.Add(buffers.logits, config.vocab_size * sizeof(float));
   shared.Add(buffers.pack.f32, ActivationBytes(ActivationFormat::kF32, widest, chunk));
   shared.Add(buffers.pack.int8, ActivationBytes(ActivationFormat::kInt8, widest, chunk));

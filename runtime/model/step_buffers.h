@@ -7,6 +7,7 @@
 #include "prenorm/matmul.h"
 #include "prenorm/model.h"
 #include "prenorm/status.h"
+#include "runtime/model/weights.h"
 #include "runtime/parallel/buffer.h"
 
 namespace prenorm {
@@ -17,7 +18,8 @@ inline constexpr size_t kAttentionTokens = 16;
 /// Work space for up to `chunk` tokens. All f32 unless said otherwise.
 struct StepBuffers {
   /// `capacity`: positions of the cache, which bound the partial results of one token's attention.
-  static Result<StepBuffers> Create(const ModelConfig& config, size_t chunk, size_t capacity, int threads);
+  static Result<StepBuffers> Create(const ModelConfig& config, const BlockSpec& block, size_t chunk, size_t capacity,
+                                    int threads);
 
   /// Inputs of products: one region a format, because matrices of one stage may want different ones.
   struct Pack {
@@ -42,10 +44,13 @@ struct StepBuffers {
   float* v = nullptr;       // [chunk, n_kv_heads * head_dim]
   float* attn = nullptr;    // [chunk, n_heads * head_dim]
   float* partials = nullptr;  // [n_kv_heads, chunks of positions, group, AttentionPartialFloats], one token's attention
-  float* gate = nullptr;    // [chunk, ffn_dim]
-  float* up = nullptr;      // [chunk, ffn_dim]
-  float* cos = nullptr;     // [chunk, rope_dim / 2]
-  float* sin = nullptr;     // [chunk, rope_dim / 2]
+  float* gate = nullptr;    // [chunk, ffn_dim], of a mixture [chunk, n_experts_used, expert_ffn_dim]
+  float* up = nullptr;      // likewise
+  float* router = nullptr;  // [chunk, n_experts]
+  float* expert_weights = nullptr;   // [chunk, n_experts_used], of the chosen experts
+  uint32_t* expert_ids = nullptr;    // [chunk, n_experts_used], ascending
+  float* cos = nullptr;     // [tables of rotary frequencies, chunk, rope_dim / 2]
+  float* sin = nullptr;     // likewise
   float* logits = nullptr;  // [vocab_size]
   Pack pack{};              // chunk tokens
   Private OfThread(int thread) const;

@@ -28,9 +28,16 @@ struct StepContext {
   size_t kv_dim() const { return config.n_kv_heads * config.head_dim; }
   /// Query heads that share a key-value head.
   size_t group() const { return config.n_heads / config.n_kv_heads; }
+  const LayerSpec& layer() const { return block.layers[layer_index]; }
   float* x() const { return buffers.x + first * config.dim; }
-  float* cos(size_t t) const { return buffers.cos + t * block.inv_freq.size(); }
-  float* sin(size_t t) const { return buffers.sin + t * block.inv_freq.size(); }
+  /// A branch's output where it does not go into x at once: the rows that the norm before it no longer needs.
+  float* branch() const { return buffers.normed + first * config.dim; }
+  float* gate() const { return buffers.gate + first * config.ffn_dim; }
+  float* up() const { return buffers.up + first * config.ffn_dim; }
+  /// Of token t, by table `rope` of the block.
+  float* cos(size_t rope, size_t t) const { return buffers.cos + angles(rope, t); }
+  float* sin(size_t rope, size_t t) const { return buffers.sin + angles(rope, t); }
+  size_t angles(size_t rope, size_t t) const { return (rope * step.tokens.size() + t) * (config.rope_dim / 2); }
 
   template <typename Op>
   void Time(OpKind kind, OpSite site, const Op& op) {
@@ -51,9 +58,18 @@ struct Product {
 
 inline Product ProductOf(const Linear& linear, float* out) { return {&linear.w, &linear.bias, out, linear.w.rows}; }
 
-/// RMSNorm of the rows of x, made ready for `products`. One token: each thread for itself, without a barrier.
-StepBuffers::Pack NormAndPack(StepContext& context, OpSite site, const std::vector<float>& gain,
+/// out[r] = the block's kind of norm of row r of x, rows of `cols` elements one after the other. out == x is allowed.
+void Normalize(const StepContext& context, const NormWeights& norm, const float* x, float* out, size_t rows,
+               size_t cols);
+
+/// Norm of the rows of x, made ready for `products`; without weights the rows as they are. One token: each thread for
+/// itself, without a barrier, and the row is in own.row; else the rows are in buffers.normed.
+StepBuffers::Pack NormAndPack(StepContext& context, OpSite site, const NormWeights& norm,
                               std::span<const Product> products);
+
+/// `rows` of `input` [n, width] packed in each format that some product wants. No barrier, no event.
+void PackRows(const float* input, size_t width, Range rows, size_t n, std::span<const Product> products,
+              const StepBuffers::Pack& pack);
 
 /// `input` [n, width] made ready for `products`. One token: each thread for itself, without a barrier.
 StepBuffers::Pack PackInput(StepContext& context, OpSite site, const float* input, size_t width,
@@ -67,14 +83,21 @@ void Multiply(StepContext& context, OpSite site, std::span<const Product> produc
 void MultiplyRows(StepContext& context, const Product& product, Range rows, const StepBuffers::Pack& pack,
                   bool accumulate);
 
-/// x += W input: the residual addition is part of the product.
-void AddProduct(StepContext& context, OpSite site, const float* input, size_t width, const Linear& linear);
+/// x += residual_scale * norm(W input), without weights no norm. Plain x += W input is part of the product.
+void AddBranch(StepContext& context, OpSite site, const float* input, size_t width, const Linear& linear,
+               OpSite norm_site, const NormWeights& norm);
 
-/// Rotates queries and keys of a prompt's tokens and stores keys and values. For one token it does nothing: there
+/// x += the weighted sum of the chosen experts' outputs for norm(x).
+void MixExperts(StepContext& context, const LayerWeights& layer);
+
+/// Norm of all heads of a token together, for queries and keys (QkNorm::kRows).
+void NormalizeQkRows(StepContext& context, const LayerWeights& layer);
+
+/// Normalizes heads (QkNorm::kHeads), rotates queries and keys of a prompt's tokens and stores keys and values. For one token it does nothing: there
 /// Attend does so for the heads that each thread attends to, which saves the barrier.
-void RotateAndStore(StepContext& context);
+void RotateAndStore(StepContext& context, const LayerWeights& layer);
 
 /// Attention of the tokens in work. Returns its result, [n, q_dim]: for one token a copy of the thread's own.
-const float* Attend(StepContext& context);
+const float* Attend(StepContext& context, const LayerWeights& layer);
 
 }  // namespace prenorm

@@ -1,7 +1,9 @@
 // Sizes, kinds of layers and tensors of decoders.
 #include "runtime/model/families/decoder.h"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "runtime/model/families/rope.h"
 
@@ -72,7 +74,7 @@ void BindFeedForward(const ModelParts& parts, Binder& binder, const std::string&
 
 }  // namespace
 
-void ReadDecoderConfig(ConfigReader& reader, ModelParts& parts) {
+void ReadDecoderConfig(ConfigReader& reader, const Binder& binder, ModelParts& parts) {
   ModelConfig& config = parts.config;
   config.dim = reader.Size("embedding_length", kMaxWidth);
   config.n_layers = reader.Size("block_count", kMaxLayers);
@@ -84,7 +86,8 @@ void ReadDecoderConfig(ConfigReader& reader, ModelParts& parts) {
                                   /*positive=*/false);
   if (!reader.status().ok()) return;
 
-  config.ffn_dim = reader.Size("feed_forward_length", kMaxWidth);
+  const std::optional<size_t> usual_ffn = config.ffn_dim != 0 ? std::optional(config.ffn_dim) : std::nullopt;
+  config.ffn_dim = reader.Size("feed_forward_length", kMaxWidth, usual_ffn);
   config.head_dim = reader.Size("attention.key_length", kMaxWidth, config.dim / config.n_heads);
   const size_t value_length = reader.Size("attention.value_length", kMaxWidth, config.head_dim);
   config.rope_theta = reader.Number("rope.freq_base", /*positive=*/true, 10000.0f);
@@ -106,6 +109,8 @@ void ReadDecoderConfig(ConfigReader& reader, ModelParts& parts) {
                                               std::to_string(value_length) + " elements are not supported");
   }
   if (!reader.status().ok()) return;
+  config.vocab_size = binder.Elements("token_embd.weight") / config.dim;
+  config.tied_embeddings = !binder.Has("output.weight") || (reader.is_hf() && reader.Flag("tie_word_embeddings", false));
   parts.block.attention_scale = 1.0f / std::sqrt(static_cast<float>(config.head_dim));
   parts.block.layers.assign(config.n_layers, LayerSpec{});
 }
@@ -155,17 +160,11 @@ void ReadExperts(ConfigReader& reader, ModelParts& parts) {
   block.expert_ffn_dim = reader.Size("expert_feed_forward_length", kMaxWidth, parts.config.ffn_dim);
 }
 
-void BindEnds(ModelParts& parts, Binder& binder) {
-  const ModelConfig& config = parts.config;
-  parts.weights.token_embd = binder.Matrix("token_embd", config.vocab_size, config.dim);
-  parts.weights.final_norm = binder.Norm("output_norm", config.dim);
-  parts.weights.output = config.tied_embeddings ? binder.Matrix("token_embd", config.vocab_size, config.dim)
-                                                : binder.Matrix("output", config.vocab_size, config.dim);
-}
-
 void BindDecoder(ModelParts& parts, Binder& binder, const BlockNames& names) {
-  const size_t dim = parts.config.dim;
-  for (size_t i = 0; i < parts.config.n_layers && binder.status().ok(); ++i) {
+  const ModelConfig& config = parts.config;
+  const size_t dim = config.dim;
+  parts.weights.token_embd = binder.Matrix("token_embd", config.vocab_size, dim);
+  for (size_t i = 0; i < config.n_layers && binder.status().ok(); ++i) {
     const std::string prefix = "blk." + std::to_string(i) + ".";
     const auto norm = [&](std::string_view name) {
       return name.empty() ? NormWeights{} : binder.Norm(prefix + std::string(name), dim);
@@ -179,7 +178,8 @@ void BindDecoder(ModelParts& parts, Binder& binder, const BlockNames& names) {
     layer.post_ffn_norm = norm(names.post_ffn_norm);
     parts.weights.layers.push_back(std::move(layer));
   }
-  BindEnds(parts, binder);
+  parts.weights.final_norm = binder.Norm("output_norm", dim);
+  parts.weights.output = binder.Matrix(config.tied_embeddings ? "token_embd" : "output", config.vocab_size, dim);
 }
 
 }  // namespace prenorm

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <functional>
-#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "runtime/model/binder.h"
 #include "runtime/model/config_reader.h"
@@ -11,9 +12,10 @@
 
 namespace prenorm {
 
-/// Reads the sizes of ModelConfig and sets the attention scale to 1 / sqrt(head_dim); errors are kept in `reader`.
-/// Reads the eps of an RMSNorm or of a LayerNorm, as parts.block.norm says.
-void ReadDecoderConfig(ConfigReader& reader, ModelParts& parts);
+/// Reads the sizes of ModelConfig, those of the vocabulary from the tensors, and sets the attention scale to 1 / sqrt(head_dim); errors are kept in `reader`.
+/// parts.block.norm says whether to read the eps of an RMSNorm or of a LayerNorm; a config.ffn_dim set before is what
+/// holds where the file has none.
+void ReadDecoderConfig(ConfigReader& reader, const Binder& binder, ModelParts& parts);
 
 /// All layers rotate by one table, which is read here, and attend to everything.
 void RotateAllLayers(ConfigReader& reader, Binder& binder, ModelParts& parts);
@@ -40,8 +42,5 @@ struct BlockNames {
 
 /// Binds embedding, blocks, final norm and output matrix, as parts.block says.
 void BindDecoder(ModelParts& parts, Binder& binder, const BlockNames& names = {});
-
-/// Embedding, final norm and output matrix alone, for families whose blocks have tensors of their own.
-void BindEnds(ModelParts& parts, Binder& binder);
 
 }  // namespace prenorm

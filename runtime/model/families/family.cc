@@ -1,5 +1,8 @@
-// The list of supported architectures.
+// The list of supported architectures, and what is read for all of them alike.
 #include "runtime/model/families/family.h"
+
+#include <algorithm>
+#include <string>
 
 #include "prenorm/model.h"
 
@@ -7,16 +10,64 @@ namespace prenorm {
 namespace {
 
 constexpr Family kFamilies[] = {
-    {"llama", BuildLlama},
+    {"llama", {"llama", "mistral", "mixtral"}, BuildLlama},
+    {"qwen2", {"qwen2"}, BuildQwen2},
+    {"qwen3", {"qwen3"}, BuildQwen3},
+    {"qwen3moe", {"qwen3_moe"}, BuildQwen3Moe},
+    {"gemma", {"gemma"}, BuildGemma},
+    {"gemma2", {"gemma2"}, BuildGemma2},
+    {"gemma3", {"gemma3_text", "gemma3"}, BuildGemma3},
+    {"phi3", {"phi3"}, BuildPhi3},
+    {"smollm3", {"smollm3"}, BuildSmolLm3},
+    {"gpt2", {"gpt2"}, BuildGpt2},
+    {"olmo2", {"olmo2"}, BuildOlmo2},
+    {"command-r", {"cohere"}, BuildCohere},
+    {"cohere2", {"cohere2"}, BuildCohere2},
+    {"granite", {"granite"}, BuildGranite},
 };
+
+std::string Join(const std::vector<std::string_view>& names) {
+  std::string joined;
+  for (const std::string_view name : names) joined.append(joined.empty() ? "" : ", ").append(name);
+  return joined;
+}
 
 }  // namespace
 
-const Family* FindFamily(std::string_view architecture) {
+Result<const Family*> FamilyOf(const TensorSource& source) {
+  const bool hf = source.format() == ModelFormat::kHuggingFace;
+  const char* key = hf ? "model_type" : "general.architecture";
+  const std::optional<std::string_view> name = source.metadata().String(key);
+  std::vector<std::string_view> supported;
   for (const Family& family : kFamilies) {
-    if (family.architecture == architecture) return &family;
+    if (!hf) supported.push_back(family.architecture);
+    for (const std::string_view type : family.model_types) {
+      if (hf && !type.empty()) supported.push_back(type);
+    }
+    if (!name) continue;
+    const auto& types = family.model_types;
+    const bool found = hf ? !name->empty() && std::find(types.begin(), types.end(), *name) != types.end()
+                          : family.architecture == *name;
+    if (found) return &family;
   }
-  return nullptr;
+  const std::string what = name ? "architecture '" + std::string(*name) + "' is not supported"
+                                : "the model does not name its architecture (key " + std::string(key) + ")";
+  return Status(StatusCode::kUnsupported, what + "\nin " + source.path() + "\nsupported: " + Join(supported));
+}
+
+Status BuildDecoder(const Family& family, size_t tokens, ModelParts& parts, Binder& binder) {
+  ConfigReader reader(*parts.source, family.architecture);
+  parts.config.architecture = family.architecture;
+  parts.config.name = parts.source->metadata().String("general.name").value_or("");
+  if (Status status = family.build(parts, binder, reader); !status.ok()) return status;
+  if (!reader.status().ok()) return reader.status();
+  if (!binder.status().ok()) return binder.status();
+  if (parts.config.vocab_size < tokens) {
+    return {StatusCode::kBadModel, "the embedding matrix has " + std::to_string(parts.config.vocab_size) +
+                                       " rows for " + std::to_string(tokens) + " tokens\nin " +
+                                       parts.source->path()};
+  }
+  return {};
 }
 
 std::vector<std::string_view> SupportedArchitectures() {

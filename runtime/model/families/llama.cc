@@ -1,29 +1,27 @@
-// Llama and what shares its architecture name: Llama 1 to 3, Mistral, SmolLM2. Pre-RMSNorm, rotary pairs of
-// neighbours (converters re-order the rows of wq and wk for it), SwiGLU. Touvron et al. 2023.
-#include <cmath>
-
+// Llama and what shares its architecture name: Llama 1 to 3, Mistral, Mixtral, SmolLM2. Pre-RMSNorm, SwiGLU, rotary
+// pairs of neighbours in GGUF files, whose converters re-order the rows of wq and wk for it. Touvron et al. 2023; the
+// mixture: Jiang et al. 2024.
 #include "runtime/model/families/decoder.h"
 #include "runtime/model/families/family.h"
 
 namespace prenorm {
 
-Status BuildLlama(ModelParts& parts, Binder& binder) {
-  ModelConfig& config = parts.config;
-  ConfigReader reader(*parts.source, "llama.");
-  ReadDecoderConfig(reader, *parts.source, config);
-  if (reader.Has("expert_count")) {
-    reader.Fail(StatusCode::kUnsupported, "mixtures of experts (key llama.expert_count) are not supported");
-  }
-  ReadRope(reader, config, binder, parts.block);
-  if (reader.Has("attention.sliding_window")) {
-    parts.block.window = reader.Size("attention.sliding_window", config.max_seq_len);
-  }
+Status BuildLlama(ModelParts& parts, Binder& binder, ConfigReader& reader) {
+  static constexpr NamePair kMixtral[] = {
+      {"ffn_gate_inp", "block_sparse_moe.gate"},
+      {"ffn_gate_exps", "block_sparse_moe.experts.#.w1"},
+      {"ffn_up_exps", "block_sparse_moe.experts.#.w3"},
+      {"ffn_down_exps", "block_sparse_moe.experts.#.w2"},
+  };
+  binder.UseHfNames({kMixtral});
+  ReadDecoderConfig(reader, binder, parts);
+  ReadExperts(reader, parts);
+  RotateAllLayers(reader, binder, parts);
+  ReadWindows(reader, parts, [](size_t) { return true; });
+  parts.block.rope_pairs = reader.is_hf() ? RopePairs::kHalves : RopePairs::kNeighbours;
+  parts.block.gate = ReadGate(reader, Gate::kSilu);
   if (!reader.status().ok()) return reader.status();
-
-  parts.block.rope_pairs = RopePairs::kNeighbours;
-  parts.block.gate = Gate::kSilu;
-  parts.block.attention_scale = 1.0f / std::sqrt(static_cast<float>(config.head_dim));
-  BindDecoder(config, binder, parts.weights);
+  BindDecoder(parts, binder);
   return binder.status();
 }
 
