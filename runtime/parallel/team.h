@@ -18,7 +18,7 @@ struct Range {
 /// Part `part` of `parts` of [0, count), in whole multiples of `multiple` but for the last; parts differ by one multiple.
 Range SplitEvenly(size_t count, size_t multiple, size_t part, size_t parts);
 
-/// Sense-reversing barrier. Waiters spin (as long as every thread has a processor), then yield, then sleep on a futex.
+/// Sense-reversing barrier. Waiters spin (as long as every thread has a processor), then sleep on a futex.
 class Barrier {
  public:
   /// `spin_pauses` 0: never spin, for teams that are larger than the processors they may use.
