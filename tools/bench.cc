@@ -145,14 +145,14 @@ int RunBench(const Options& options) {
   if (!session.ok()) return Fail(session.status());
   (*session)->set_cancel_flag(&InterruptFlag());
 
-  double probe = ProbeReadBandwidth((*session)->threads());
+  double probe = ProbeReadBandwidth((*session)->threads(), options.probe_mb);
   std::vector<Measured> results;
   for (const Test& test : *tests) {
     Result<Measured> measured = Measure(**session, test, runs);
     if (!measured.ok()) return Fail(measured.status());
     results.push_back(*measured);
   }
-  probe = std::max(probe, ProbeReadBandwidth((*session)->threads()));
+  probe = std::max(probe, ProbeReadBandwidth((*session)->threads(), options.probe_mb));
   if (options.json || options.format == "json") return PrintAnswer(Json(**session, results, probe, runs));
   return PrintAnswer(Table(**session, results, probe, options.format == "csv"));
 }

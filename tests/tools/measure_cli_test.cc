@@ -10,7 +10,7 @@ namespace {
 using nlohmann::json;
 
 TEST(MeasureCliTest, BenchHasTheFieldsThatScriptsRelyOn) {
-  const CommandResult result = RunCommand({"bench", TinyModel(), "--tests", "pp16,tg4,tg4@d16", "-t", "1", "--json"});
+  const CommandResult result = RunCommand({"bench", TinyModel(), "--tests", "pp16,tg4,tg4@d16", "--probe-mb", "16", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json object = json::parse(result.out);
   EXPECT_EQ(object.at("schema"), 1);
@@ -28,7 +28,7 @@ TEST(MeasureCliTest, BenchHasTheFieldsThatScriptsRelyOn) {
 }
 
 TEST(MeasureCliTest, BenchPrintsTables) {
-  const std::vector<std::string> bench = {"bench", TinyModel(), "--tests", "pp4", "-t", "1", "--format"};
+  const std::vector<std::string> bench = {"bench", TinyModel(), "--tests", "pp4", "--probe-mb", "16", "--format"};
   std::vector<std::string> csv = bench, md = bench;
   csv.push_back("csv");
   md.push_back("md");

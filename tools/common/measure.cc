@@ -23,9 +23,9 @@ double Quantile(std::vector<double> values, double q) {
   return values[low] + (at - static_cast<double>(low)) * (values[high] - values[low]);
 }
 
-double ProbeReadBandwidth(int threads) {
+double ProbeReadBandwidth(int threads, int64_t megabytes) {
   constexpr size_t kLineWords = 8;  // 64 bytes.
-  const size_t bytes = std::min<uint64_t>(size_t{512} << 20, AvailableMemory() / 4) / 4096 * 4096;
+  const size_t bytes = std::min<uint64_t>(static_cast<uint64_t>(std::clamp<int64_t>(megabytes, 0, 1 << 20)) << 20, AvailableMemory() / 4) / 4096 * 4096;
   const size_t words = bytes / sizeof(uint64_t);
   const std::unique_ptr<uint64_t[]> buffer(new (std::nothrow) uint64_t[words]);
   if (words == 0 || buffer == nullptr) return 0.0;

@@ -17,9 +17,9 @@ uint64_t NowNs();
 double Quantile(std::vector<double> values, double q);
 
 /// Read bandwidth of memory in bytes a second: the best of several sums over one word of each cache line of a buffer of
-/// 512 MB (less where memory is short, 0 where there is none), split over `threads`. Every line crosses from memory, so
-/// this is the ceiling for whatever reads weights once.
-double ProbeReadBandwidth(int threads);
+/// `megabytes` (less where memory is short; 0 is the result where there is none), split over `threads`. Every line of a
+/// buffer larger than the caches crosses from memory, so this is the ceiling for whatever reads weights once.
+double ProbeReadBandwidth(int threads, int64_t megabytes);
 
 /// `count` ids spread over the vocabulary, the same ones every time.
 std::vector<TokenId> SpreadTokens(size_t count, size_t vocab_size);

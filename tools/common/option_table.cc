@@ -74,6 +74,8 @@ const OptionSpec kOptions[] = {
 
     {"--tests", "", "LIST", "pp512: a prompt of 512 tokens; tg128: 128 new tokens; tg128@d2048: after 2048 others.",
      "Measuring", "", kBench, &Options::tests, "", ""},
+    {"--probe-mb", "", "N", "Memory that the bandwidth probe reads; less than the caches hold measures these.", "Measuring", "",
+     kBench, &Options::probe_mb, "", ""},
     {"--prefill", "", "N", "Tokens of the prompt.", "Measuring", "", kProfile, &Options::prefill, "", ""},
     {"--decode", "", "N", "Tokens decoded one by one after it.", "Measuring", "", kProfile, &Options::decode, "", ""},
     {"-r,--runs", "--repetitions", "N", "Measured repetitions, at least 5, after one that is not counted.", "Measuring", "",

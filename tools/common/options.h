@@ -63,6 +63,7 @@ struct Options {
   // Measuring.
   std::string tests = "pp512,tg128";
   int64_t runs = 5;
+  int64_t probe_mb = 512;
   int64_t prefill = 512;
   int64_t decode = 64;
   // Logits.
