@@ -12,11 +12,14 @@
 
 namespace prenorm {
 
-/// Mixes all bits of x into all bits of the result.
+/// Mixes all bits of x into all bits of the result (the finalizer of MurmurHash3). One multiplication is not enough: the
+/// two halves of a word are often equal (see HashBytes) and cancelled each other, so that slots filled in long runs.
 inline uint64_t MixBits(uint64_t x) {
-  x ^= x >> 32;
-  x *= 0x9E3779B97F4A7C15u;
-  x ^= x >> 29;
+  x ^= x >> 33;
+  x *= 0xFF51AFD7ED558CCDu;
+  x ^= x >> 33;
+  x *= 0xC4CEB9FE1A85EC53u;
+  x ^= x >> 33;
   return x;
 }
 
