@@ -31,6 +31,25 @@ uint8_t* TensorSource::writable(const TensorInfo& tensor) const {
   return base == nullptr || tensor.bytes == 0 ? nullptr : base + tensor.offset;
 }
 
+Status TensorSource::DetachTensors() {
+  for (uint32_t file = 0; file < files_.size(); ++file) {
+    uint64_t begin = UINT64_MAX, end = 0;
+    for (const TensorInfo& tensor : tensors_) {
+      if (tensor.file != file || tensor.bytes == 0) continue;
+      begin = std::min(begin, tensor.offset);
+      end = std::max(end, tensor.offset + tensor.bytes);
+    }
+    if (begin >= end) continue;
+    const Status status = files_[file].Detach(static_cast<size_t>(begin), static_cast<size_t>(end));
+    if (!status.ok()) return status;
+  }
+  return Status();
+}
+
+Status TensorSource::Fill(const TensorInfo& tensor, size_t begin, size_t end) {
+  return files_[tensor.file].Fill(static_cast<size_t>(tensor.offset) + begin, static_cast<size_t>(tensor.offset) + end);
+}
+
 Status TensorSource::FinishTensors() {
   sorted_.resize(tensors_.size());
   std::iota(sorted_.begin(), sorted_.end(), 0u);

@@ -62,6 +62,14 @@ class TensorSource {
   /// The tensor's bytes where they may be changed (FileAccess::kMapPrivate and kRead), else null.
   uint8_t* writable(const TensorInfo& tensor) const;
 
+  /// Opened with FileAccess::kMapPrivate.
+  bool is_private_mapping() const { return !files_.empty() && files_.front().is_private_mapping(); }
+
+  /// kMapPrivate: moves all tensors out of the mapping (MappedFile::Detach). Every tensor must be filled afterwards.
+  Status DetachTensors();
+  /// Reads bytes [begin, end) of a detached tensor from its file. Different ranges may be read at the same time.
+  Status Fill(const TensorInfo& tensor, size_t begin, size_t end);
+
  protected:
   TensorSource(ModelFormat format, std::string path) : format_(format), path_(std::move(path)) {}
 

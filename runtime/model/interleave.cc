@@ -1,8 +1,13 @@
-// Interleaves row groups of all matrices on all threads; every group is permuted inside its own bytes.
+// Brings the weights into memory in the layout of the active target. Every group is permuted inside its own bytes; a
+// mapped file's groups are read right before that, by the thread that permutes them, while they are still in its cache.
 #include "runtime/model/interleave.h"
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "prenorm/matmul.h"
 #include "prenorm/session.h"
@@ -10,38 +15,123 @@
 #include "runtime/parallel/team.h"
 
 namespace prenorm {
+namespace {
+
+// The first error of any thread.
+class SharedStatus {
+ public:
+  bool ok() const { return ok_.load(std::memory_order_relaxed); }
+  void Set(Status status) {
+    const std::lock_guard lock(mutex_);
+    if (status_.ok()) status_ = std::move(status);
+    ok_.store(status_.ok(), std::memory_order_relaxed);
+  }
+  Status status() const { return status_; }  // When the threads are done.
+
+ private:
+  std::atomic<bool> ok_{true};
+  std::mutex mutex_;
+  Status status_;
+};
+
+class WeightPreparation {
+ public:
+  WeightPreparation(const std::vector<const TensorInfo*>& matrices, TensorSource& source,
+                    const std::function<bool(float)>& progress)
+      : source_(source), progress_(progress) {
+    for (const TensorInfo* tensor : matrices) {
+      if (CanInterleave(tensor->dtype)) matrices_.push_back(tensor);
+    }
+  }
+
+  Status Run() {
+    size_t group_bytes = 0, interleaved_bytes = 0;
+    for (const TensorInfo* tensor : matrices_) {
+      group_bytes = std::max(group_bytes, RowGroup() * tensor->row_bytes());
+      interleaved_bytes += tensor->bytes;
+    }
+    for (const TensorInfo& tensor : source_.tensors()) total_bytes_ += tensor.bytes;
+    // Plain weights stay in the mapping, where processes share them.
+    detached_ = source_.is_private_mapping() && 2 * interleaved_bytes > total_bytes_;
+    if (detached_) {
+      if (Status status = source_.DetachTensors(); !status.ok()) return status;
+    }
+    Team team(DefaultThreads().threads);
+    scratch_bytes_ = (group_bytes + 63) / 64 * 64;
+    Result<Buffer> scratch =
+        Buffer::Allocate(scratch_bytes_ * static_cast<size_t>(team.threads()), "re-ordering of the weights");
+    if (!scratch.ok()) return scratch.status();
+    scratch_ = scratch->as<uint8_t>();
+    team.Run([&](Worker& worker) { RunThread(worker); });
+    return shared_.status();
+  }
+
+ private:
+  void RunThread(Worker& worker) {
+    size_t done_bytes = 0;
+    const auto report = [&](const TensorInfo& tensor) {
+      done_bytes += tensor.bytes;
+      if (worker.thread() == 0 && progress_ &&
+          !progress_(static_cast<float>(done_bytes) / static_cast<float>(total_bytes_))) {
+        shared_.Set({StatusCode::kCancelled, "loading was cancelled"});
+      }
+    };
+    // A matrix may be a part of a tensor: one of several experts, or of a fused map.
+    std::set<std::pair<uint32_t, uint64_t>> interleaved;  // file, offset
+    for (const TensorInfo* matrix : matrices_) {
+      if (!shared_.ok()) return;
+      Interleave(worker, *matrix);
+      interleaved.emplace(matrix->file, matrix->offset);
+      report(*matrix);
+    }
+    for (const TensorInfo& tensor : source_.tensors()) {
+      const auto next = interleaved.lower_bound({tensor.file, tensor.offset});
+      const bool done = next != interleaved.end() && next->first == tensor.file &&
+                        next->second < tensor.offset + std::max<uint64_t>(tensor.bytes, 1);
+      if (done) continue;
+      if (!shared_.ok()) return;
+      const Range mine = worker.Share(tensor.bytes);
+      Fill(tensor, mine.begin, mine.end);
+      report(tensor);
+    }
+  }
+
+  void Interleave(Worker& worker, const TensorInfo& tensor) {
+    uint8_t* scratch = scratch_ + static_cast<size_t>(worker.thread()) * scratch_bytes_;
+    const size_t group = RowGroup(), row_bytes = tensor.row_bytes(), groups = tensor.rows() / group;
+    const Range mine = worker.Share(groups);
+    // A few groups at a time: they come from the file into the cache and leave it permuted.
+    const size_t step = std::max<size_t>(1, kStepBytes / (group * row_bytes));
+    for (size_t begin = mine.begin; begin < mine.end && shared_.ok(); begin += step) {
+      const size_t end = std::min(mine.end, begin + step);
+      Fill(tensor, begin * group * row_bytes, end * group * row_bytes);
+      InterleaveRows(tensor.dtype, tensor.cols(), source_.writable(tensor), begin, end, scratch);
+    }
+    if (worker.thread() == 0) Fill(tensor, groups * group * row_bytes, tensor.bytes);  // Rows past the last whole group.
+  }
+
+  void Fill(const TensorInfo& tensor, size_t begin, size_t end) {
+    if (!detached_ || begin >= end) return;
+    if (Status status = source_.Fill(tensor, begin, end); !status.ok()) shared_.Set(std::move(status));
+  }
+
+  static constexpr size_t kStepBytes = 256 * 1024;
+
+  std::vector<const TensorInfo*> matrices_;  // Those that interleave.
+  TensorSource& source_;
+  const std::function<bool(float)>& progress_;
+  bool detached_ = false;
+  size_t total_bytes_ = 0;
+  uint8_t* scratch_ = nullptr;
+  size_t scratch_bytes_ = 0;  // Of one thread.
+  SharedStatus shared_;
+};
+
+}  // namespace
 
 Status InterleaveWeights(const std::vector<const TensorInfo*>& matrices, ModelParts& parts,
                          const std::function<bool(float)>& progress) {
-  Team team(DefaultThreads().threads);
-  const size_t group = RowGroup();
-  size_t scratch_bytes = 0, total_bytes = 0;
-  for (const TensorInfo* tensor : matrices) {
-    scratch_bytes = std::max(scratch_bytes, group * tensor->row_bytes());
-    total_bytes += tensor->bytes;
-  }
-  scratch_bytes = (scratch_bytes + 63) / 64 * 64;
-  Result<Buffer> scratch =
-      Buffer::Allocate(scratch_bytes * static_cast<size_t>(team.threads()), "re-ordering of the weights");
-  if (!scratch.ok()) return scratch.status();
-
-  std::atomic<bool> cancelled{false};
-  team.Run([&](Worker& worker) {
-    auto* own_scratch = scratch->as<uint8_t>() + static_cast<size_t>(worker.thread()) * scratch_bytes;
-    size_t done_bytes = 0;
-    for (const TensorInfo* tensor : matrices) {
-      if (cancelled.load(std::memory_order_relaxed)) return;
-      const Range groups = worker.Share(tensor->rows() / group);
-      InterleaveRows(tensor->dtype, tensor->cols(), parts.source->writable(*tensor), groups.begin, groups.end,
-                     own_scratch);
-      done_bytes += tensor->bytes;
-      if (worker.thread() == 0 && progress &&
-          !progress(static_cast<float>(done_bytes) / static_cast<float>(total_bytes))) {
-        cancelled.store(true, std::memory_order_relaxed);
-      }
-    }
-  });
-  if (cancelled) return {StatusCode::kCancelled, "loading was cancelled"};
+  if (Status status = WeightPreparation(matrices, *parts.source, progress).Run(); !status.ok()) return status;
   parts.weights.ForEachMatrix([](WeightMatrix& w) { w.interleaved = true; });
   return {};
 }

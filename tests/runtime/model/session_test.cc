@@ -51,7 +51,7 @@ class SessionTest : public testing::Test {
 };
 
 TEST_F(SessionTest, LogitsDoNotDependOnThreadsOrChunks) {
-  const std::vector<TokenId> tokens = SomeTokens(80, *model_);
+  const std::vector<TokenId> tokens = SomeTokens(40, *model_);
   SessionOptions options;
   options.threads = 1;
   const std::vector<float> expected = AllLogits(*MakeSession(model_, options), tokens);
