@@ -17,20 +17,34 @@ using Int8Kernel = void (*)(const matmul::Int8Product&);
 // Null for the types that are multiplied as f32.
 Int8Kernel KernelOf(DType type) {
   switch (type) {
-    case DType::kQ4_0: return matmul::MatMulQ4_0;
-    case DType::kQ4_1: return matmul::MatMulQ4_1;
-    case DType::kQ5_0: return matmul::MatMulQ5_0;
-    case DType::kQ5_1: return matmul::MatMulQ5_1;
-    case DType::kQ8_0: return matmul::MatMulQ8_0;
-    case DType::kQ2_K: return matmul::MatMulQ2_K;
-    case DType::kQ3_K: return matmul::MatMulQ3_K;
-    case DType::kQ4_K: return matmul::MatMulQ4_K;
-    case DType::kQ5_K: return matmul::MatMulQ5_K;
-    case DType::kQ6_K: return matmul::MatMulQ6_K;
-    case DType::kIQ4_NL: return matmul::MatMulIQ4_NL;
-    case DType::kIQ4_XS: return matmul::MatMulIQ4_XS;
-    case DType::kMXFP4: return matmul::MatMulMXFP4;
-    default: return nullptr;
+    case DType::kQ4_0:
+      return matmul::MatMulQ4_0;
+    case DType::kQ4_1:
+      return matmul::MatMulQ4_1;
+    case DType::kQ5_0:
+      return matmul::MatMulQ5_0;
+    case DType::kQ5_1:
+      return matmul::MatMulQ5_1;
+    case DType::kQ8_0:
+      return matmul::MatMulQ8_0;
+    case DType::kQ2_K:
+      return matmul::MatMulQ2_K;
+    case DType::kQ3_K:
+      return matmul::MatMulQ3_K;
+    case DType::kQ4_K:
+      return matmul::MatMulQ4_K;
+    case DType::kQ5_K:
+      return matmul::MatMulQ5_K;
+    case DType::kQ6_K:
+      return matmul::MatMulQ6_K;
+    case DType::kIQ4_NL:
+      return matmul::MatMulIQ4_NL;
+    case DType::kIQ4_XS:
+      return matmul::MatMulIQ4_XS;
+    case DType::kMXFP4:
+      return matmul::MatMulMXFP4;
+    default:
+      return nullptr;
   }
 }
 

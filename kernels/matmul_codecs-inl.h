@@ -362,8 +362,7 @@ struct CodecMXFP4 {
     const auto e = hn::PromoteTo(du, hn::LoadU(hn::Rebind<uint8_t, GroupU32>(), w));
     // e = 0 and 1 give the subnormals 2^-128 and 2^-127.
     const auto small = hn::IfThenElse(hn::Eq(e, hn::Zero(du)), hn::Set(du, 0x00200000u), hn::Set(du, 0x00400000u));
-    const auto bits = hn::IfThenElse(hn::Gt(e, hn::Set(du, 1u)),
-                                     hn::ShiftLeft<23>(hn::Sub(e, hn::Set(du, 1u))), small);
+    const auto bits = hn::IfThenElse(hn::Gt(e, hn::Set(du, 1u)), hn::ShiftLeft<23>(hn::Sub(e, hn::Set(du, 1u))), small);
     s0 = s1 = hn::BitCast(df, bits);
     m0 = m1 = hn::Mul(s0, hn::Set(df, -12.0f));
   }

@@ -1,4 +1,5 @@
-// Products in f32: every element is 16 partial sums (c mod 16) and a fixed tree, whatever the vector length and the tile.
+// Products in f32: every element is 16 partial sums (c mod 16) and a fixed tree, whatever the vector length and the
+// tile.
 
 #if defined(PRENORM_KERNELS_MATMUL_FLOAT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PRENORM_KERNELS_MATMUL_FLOAT_INL_H_
@@ -41,8 +42,8 @@ HWY_INLINE hn::Vec<DF> LoadNF32(DF df, const f16* p, size_t i, size_t n) {
   return hn::PromoteTo(df, hn::BitCast(dh, hn::LoadN(d16, &p[i].bits, n)));
 }
 
-// acc[(r * kCols + j) * 16 + i mod 16] += w[r][i] * x[j][i] for i < count. The partial sums of one vector after the other:
-// a second pass over data in the first-level cache, for half the accumulators where vectors have 8 lanes.
+// acc[(r * kCols + j) * 16 + i mod 16] += w[r][i] * x[j][i] for i < count. The partial sums of one vector after the
+// other: a second pass over data in the first-level cache, for half the accumulators where vectors have 8 lanes.
 template <size_t kRows, size_t kCols, class T>
 HWY_INLINE void AddFloatTile(const T* HWY_RESTRICT w, size_t w_stride, const float* HWY_RESTRICT x, size_t x_stride,
                              size_t count, float* HWY_RESTRICT acc) {
@@ -54,36 +55,37 @@ HWY_INLINE void AddFloatTile(const T* HWY_RESTRICT w, size_t w_stride, const flo
   for (size_t first = 0; first < kPartialSums; first += N) {
     float* const to = acc + first;
 #define PRENORM_AT(r, j) to + (r * kCols + j) * kPartialSums
-#define PRENORM_ROW(r)                                             \
+#define PRENORM_ROW(r)                                                               \
   V s##r##0 = hn::Zero(df), s##r##1 = s##r##0, s##r##2 = s##r##0, s##r##3 = s##r##0; \
-  if constexpr (kRows > r) {                                       \
-    s##r##0 = hn::LoadU(df, PRENORM_AT(r, 0));                     \
-    if constexpr (kCols > 1) s##r##1 = hn::LoadU(df, PRENORM_AT(r, 1)); \
-    if constexpr (kCols > 2) s##r##2 = hn::LoadU(df, PRENORM_AT(r, 2)); \
-    if constexpr (kCols > 3) s##r##3 = hn::LoadU(df, PRENORM_AT(r, 3)); \
+  if constexpr (kRows > r) {                                                         \
+    s##r##0 = hn::LoadU(df, PRENORM_AT(r, 0));                                       \
+    if constexpr (kCols > 1) s##r##1 = hn::LoadU(df, PRENORM_AT(r, 1));              \
+    if constexpr (kCols > 2) s##r##2 = hn::LoadU(df, PRENORM_AT(r, 2));              \
+    if constexpr (kCols > 3) s##r##3 = hn::LoadU(df, PRENORM_AT(r, 3));              \
   }
-    PRENORM_ROW(0) PRENORM_ROW(1) PRENORM_ROW(2) PRENORM_ROW(3)
+    PRENORM_ROW(0)
+    PRENORM_ROW(1) PRENORM_ROW(2) PRENORM_ROW(3)
 #undef PRENORM_ROW
-#define PRENORM_STEP_ROW(r, load_w)                                     \
-  if constexpr (kRows > r) {                                            \
-    const V wr = load_w(r);                                             \
-    s##r##0 = hn::MulAdd(wr, x0, s##r##0);                              \
-    if constexpr (kCols > 1) s##r##1 = hn::MulAdd(wr, x1, s##r##1);     \
-    if constexpr (kCols > 2) s##r##2 = hn::MulAdd(wr, x2, s##r##2);     \
-    if constexpr (kCols > 3) s##r##3 = hn::MulAdd(wr, x3, s##r##3);     \
+#define PRENORM_STEP_ROW(r, load_w)                                 \
+  if constexpr (kRows > r) {                                        \
+    const V wr = load_w(r);                                         \
+    s##r##0 = hn::MulAdd(wr, x0, s##r##0);                          \
+    if constexpr (kCols > 1) s##r##1 = hn::MulAdd(wr, x1, s##r##1); \
+    if constexpr (kCols > 2) s##r##2 = hn::MulAdd(wr, x2, s##r##2); \
+    if constexpr (kCols > 3) s##r##3 = hn::MulAdd(wr, x3, s##r##3); \
   }
-#define PRENORM_STEP(load_w, load_x)                                                             \
-  const V x0 = load_x(0);                                                                        \
-  [[maybe_unused]] V x1 = x0, x2 = x0, x3 = x0;                                                  \
-  if constexpr (kCols > 1) x1 = load_x(1);                                                       \
-  if constexpr (kCols > 2) x2 = load_x(2);                                                       \
-  if constexpr (kCols > 3) x3 = load_x(3);                                                       \
+#define PRENORM_STEP(load_w, load_x)            \
+  const V x0 = load_x(0);                       \
+  [[maybe_unused]] V x1 = x0, x2 = x0, x3 = x0; \
+  if constexpr (kCols > 1) x1 = load_x(1);      \
+  if constexpr (kCols > 2) x2 = load_x(2);      \
+  if constexpr (kCols > 3) x3 = load_x(3);      \
   PRENORM_STEP_ROW(0, load_w) PRENORM_STEP_ROW(1, load_w) PRENORM_STEP_ROW(2, load_w) PRENORM_STEP_ROW(3, load_w)
 #define PRENORM_LOAD_W(r) LoadF32(df, w + r * w_stride, i)
 #define PRENORM_LOAD_X(j) LoadF32(df, x + j * x_stride, i)
 #define PRENORM_LOAD_N_W(r) LoadNF32(df, w + r * w_stride, i, count - i)
 #define PRENORM_LOAD_N_X(j) LoadNF32(df, x + j * x_stride, i, count - i)
-    size_t i = first;
+        size_t i = first;
     for (; i + N <= count; i += kPartialSums) {
       PRENORM_STEP(PRENORM_LOAD_W, PRENORM_LOAD_X)
     }
@@ -96,9 +98,9 @@ HWY_INLINE void AddFloatTile(const T* HWY_RESTRICT w, size_t w_stride, const flo
 #undef PRENORM_LOAD_N_X
 #undef PRENORM_STEP
 #undef PRENORM_STEP_ROW
-#define PRENORM_ROW(r)                                             \
-  if constexpr (kRows > r) {                                       \
-    hn::StoreU(s##r##0, df, PRENORM_AT(r, 0));                     \
+#define PRENORM_ROW(r)                                                  \
+  if constexpr (kRows > r) {                                            \
+    hn::StoreU(s##r##0, df, PRENORM_AT(r, 0));                          \
     if constexpr (kCols > 1) hn::StoreU(s##r##1, df, PRENORM_AT(r, 1)); \
     if constexpr (kCols > 2) hn::StoreU(s##r##2, df, PRENORM_AT(r, 2)); \
     if constexpr (kCols > 3) hn::StoreU(s##r##3, df, PRENORM_AT(r, 3)); \
@@ -124,9 +126,12 @@ HWY_INLINE void AddFloatTileOf(size_t rows, size_t width, const T* w, size_t w_s
                                size_t count, float* acc) {
   if (rows == kTileRows) {
     switch (width) {
-      case 1: return AddFloatTile<4, 1>(w, w_stride, x, x_stride, count, acc);
-      case 2: return AddFloatTile<4, 2>(w, w_stride, x, x_stride, count, acc);
-      case 3: return AddFloatTile<4, 3>(w, w_stride, x, x_stride, count, acc);
+      case 1:
+        return AddFloatTile<4, 1>(w, w_stride, x, x_stride, count, acc);
+      case 2:
+        return AddFloatTile<4, 2>(w, w_stride, x, x_stride, count, acc);
+      case 3:
+        return AddFloatTile<4, 3>(w, w_stride, x, x_stride, count, acc);
       default:
         if constexpr (kTileCols == 4) AddFloatTile<4, 4>(w, w_stride, x, x_stride, count, acc);
         return;
@@ -134,7 +139,8 @@ HWY_INLINE void AddFloatTileOf(size_t rows, size_t width, const T* w, size_t w_s
   }
   for (size_t r = 0; r < rows; ++r) {
     for (size_t j = 0; j < width; ++j) {
-      AddFloatTile<1, 1>(w + r * w_stride, w_stride, x + j * x_stride, x_stride, count, acc + (r * width + j) * kPartialSums);
+      AddFloatTile<1, 1>(w + r * w_stride, w_stride, x + j * x_stride, x_stride, count,
+                         acc + (r * width + j) * kPartialSums);
     }
   }
 }

@@ -13,10 +13,14 @@ namespace HWY_NAMESPACE {
 
 void ProductFloat(const matmul::FloatProduct& product) {
   switch (product.w.type) {
-    case DType::kF32: return MatMulPlain<float>(product);
-    case DType::kF16: return MatMulPlain<f16>(product);
-    case DType::kBF16: return MatMulPlain<bf16>(product);
-    default: return MatMulDequantized(product);
+    case DType::kF32:
+      return MatMulPlain<float>(product);
+    case DType::kF16:
+      return MatMulPlain<f16>(product);
+    case DType::kBF16:
+      return MatMulPlain<bf16>(product);
+    default:
+      return MatMulDequantized(product);
   }
 }
 

@@ -1,4 +1,5 @@
-// Permutes quantized blocks into the interleaved layout and back (matmul_layout.h): integer shuffling only, no SIMD target.
+// Permutes quantized blocks into the interleaved layout and back (matmul_layout.h): integer shuffling only, no SIMD
+// target.
 #include "kernels/matmul_layout.h"
 
 #include <cstring>
@@ -47,8 +48,8 @@ void UnpackSixes(const uint32_t* words, uint8_t* values) {
   }
 }
 
-// 32-element blocks whose file order is already that of the planes: fields, then for the 5-bit types a word of high bits,
-// then the words of a nibble or byte plane.
+// 32-element blocks whose file order is already that of the planes: fields, then for the 5-bit types a word of high
+// bits, then the words of a nibble or byte plane.
 template <DType kType, size_t kFieldBytes, size_t kFields, size_t kPlaneWords, bool kHighBits = false>
 struct Simple {
   static constexpr size_t kHeaderBytes = kFieldBytes, kHeaders = kFields, kWords = kPlaneWords + kHighBits;
@@ -152,8 +153,8 @@ struct K6 {
       for (size_t q = 0; q < 8; ++q) out[q / 4] |= ((Load32(high + 4 * q) >> (2 * run)) & kLowPairs) << (2 * (q % 4));
       const size_t shift = 4 * (run / 2);
       for (size_t q = 0; q < 4; ++q) {
-        out[2 + q] = ((Load32(low + 4 * q) >> shift) & kLowNibbles) |
-                     (((Load32(low + 4 * q + 16) >> shift) & kLowNibbles) << 4);
+        out[2 + q] =
+            ((Load32(low + 4 * q) >> shift) & kLowNibbles) | (((Load32(low + 4 * q + 16) >> shift) & kLowNibbles) << 4);
       }
     }
   }
@@ -179,7 +180,8 @@ struct K6 {
   }
 };
 
-// Q2_K and Q3_K: per half of 128 elements, 32 bytes whose four bit pairs serve four runs of 32 elements; Q3_K adds a high bit.
+// Q2_K and Q3_K: per half of 128 elements, 32 bytes whose four bit pairs serve four runs of 32 elements; Q3_K adds a
+// high bit.
 struct PairRuns {
   static void Split(const uint8_t* qs, size_t sub, uint32_t* out) {
     const uint8_t* from = qs + sub / 4 * 32;
@@ -268,7 +270,8 @@ void InterleaveAs(const uint8_t* src, size_t row_bytes, size_t rows, size_t bloc
       uint32_t words[Layout::kWords];
       Layout::Split(src + r * row_bytes, header, words);
       for (size_t h = 0; h < Layout::kHeaders; ++h) {
-        std::memcpy(dst + (h * group + r) * Layout::kHeaderBytes, header + h * Layout::kHeaderBytes, Layout::kHeaderBytes);
+        std::memcpy(dst + (h * group + r) * Layout::kHeaderBytes, header + h * Layout::kHeaderBytes,
+                    Layout::kHeaderBytes);
       }
       for (size_t w = 0; w < Layout::kWords; ++w) Store32(words[w], dst_words + (w * group + r) * 4);
     }
@@ -280,7 +283,8 @@ void ExtractAs(const uint8_t* src, size_t row, size_t group, uint8_t* block) {
   uint8_t header[Layout::kHeaderBytes * Layout::kHeaders];
   uint32_t words[Layout::kWords];
   for (size_t h = 0; h < Layout::kHeaders; ++h) {
-    std::memcpy(header + h * Layout::kHeaderBytes, src + (h * group + row) * Layout::kHeaderBytes, Layout::kHeaderBytes);
+    std::memcpy(header + h * Layout::kHeaderBytes, src + (h * group + row) * Layout::kHeaderBytes,
+                Layout::kHeaderBytes);
   }
   const uint8_t* src_words = src + Layout::kHeaderBytes * Layout::kHeaders * group;
   for (size_t w = 0; w < Layout::kWords; ++w) words[w] = Load32(src_words + (w * group + row) * 4);
@@ -291,20 +295,47 @@ void ExtractAs(const uint8_t* src, size_t row, size_t group, uint8_t* block) {
 template <class Visit>
 bool WithLayout(DType type, Visit&& visit) {
   switch (type) {
-    case DType::kQ4_0: visit(Simple<DType::kQ4_0, 2, 1, 4>()); return true;
-    case DType::kQ4_1: visit(Simple<DType::kQ4_1, 2, 2, 4>()); return true;
-    case DType::kQ5_0: visit(Simple<DType::kQ5_0, 2, 1, 4, true>()); return true;
-    case DType::kQ5_1: visit(Simple<DType::kQ5_1, 2, 2, 4, true>()); return true;
-    case DType::kQ8_0: visit(Simple<DType::kQ8_0, 2, 1, 8>()); return true;
-    case DType::kIQ4_NL: visit(Simple<DType::kIQ4_NL, 2, 1, 4>()); return true;
-    case DType::kMXFP4: visit(Simple<DType::kMXFP4, 1, 1, 4>()); return true;
-    case DType::kIQ4_XS: visit(Xs4()); return true;
-    case DType::kQ2_K: visit(K2()); return true;
-    case DType::kQ3_K: visit(K3()); return true;
-    case DType::kQ4_K: visit(K45<false>()); return true;
-    case DType::kQ5_K: visit(K45<true>()); return true;
-    case DType::kQ6_K: visit(K6()); return true;
-    default: return false;
+    case DType::kQ4_0:
+      visit(Simple<DType::kQ4_0, 2, 1, 4>());
+      return true;
+    case DType::kQ4_1:
+      visit(Simple<DType::kQ4_1, 2, 2, 4>());
+      return true;
+    case DType::kQ5_0:
+      visit(Simple<DType::kQ5_0, 2, 1, 4, true>());
+      return true;
+    case DType::kQ5_1:
+      visit(Simple<DType::kQ5_1, 2, 2, 4, true>());
+      return true;
+    case DType::kQ8_0:
+      visit(Simple<DType::kQ8_0, 2, 1, 8>());
+      return true;
+    case DType::kIQ4_NL:
+      visit(Simple<DType::kIQ4_NL, 2, 1, 4>());
+      return true;
+    case DType::kMXFP4:
+      visit(Simple<DType::kMXFP4, 1, 1, 4>());
+      return true;
+    case DType::kIQ4_XS:
+      visit(Xs4());
+      return true;
+    case DType::kQ2_K:
+      visit(K2());
+      return true;
+    case DType::kQ3_K:
+      visit(K3());
+      return true;
+    case DType::kQ4_K:
+      visit(K45<false>());
+      return true;
+    case DType::kQ5_K:
+      visit(K45<true>());
+      return true;
+    case DType::kQ6_K:
+      visit(K6());
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -82,7 +82,8 @@ size_t RowGroup() { return HWY_DYNAMIC_DISPATCH(GroupRowsOfTarget)(); }
 size_t PackTile() { return 8; }  // a multiple of kTile on every target
 
 size_t ActivationBytes(ActivationFormat format, size_t cols, size_t n) {
-  return format == ActivationFormat::kInt8 ? n * (cols / 32) * sizeof(matmul::ActivationBlock) : n * cols * sizeof(float);
+  return format == ActivationFormat::kInt8 ? n * (cols / 32) * sizeof(matmul::ActivationBlock)
+                                           : n * cols * sizeof(float);
 }
 
 void PackActivations(ActivationFormat format, const float* x, size_t x_stride, size_t cols, size_t begin, size_t end,

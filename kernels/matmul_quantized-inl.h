@@ -24,17 +24,20 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class Codec>
 HWY_INLINE void AddTile(size_t width, const uint8_t* w, size_t blocks, const matmul::ActivationBlock* x, float* acc) {
   switch (width) {
-    case 1: return AddGroup<Codec, 1>(w, blocks, x, acc);
-    case 2: return AddGroup<Codec, 2>(w, blocks, x, acc);
-    case 4: return AddGroup<Codec, 4>(w, blocks, x, acc);
+    case 1:
+      return AddGroup<Codec, 1>(w, blocks, x, acc);
+    case 2:
+      return AddGroup<Codec, 2>(w, blocks, x, acc);
+    case 4:
+      return AddGroup<Codec, 4>(w, blocks, x, acc);
     default:
       if constexpr (kTile == 8) AddGroup<Codec, 8>(w, blocks, x, acc);
   }
 }
 
 // Adds rows [first, first + count) of a group, `skip` rows into its accumulators, to out or stores them there.
-HWY_INLINE void StoreTile(const float* HWY_RESTRICT acc, size_t width, size_t skip, size_t count, float* HWY_RESTRICT out,
-                          size_t out_stride, bool accumulate) {
+HWY_INLINE void StoreTile(const float* HWY_RESTRICT acc, size_t width, size_t skip, size_t count,
+                          float* HWY_RESTRICT out, size_t out_stride, bool accumulate) {
   const GroupF32 df;
   const size_t G = GroupRows();
   for (size_t j = 0; j < width; ++j, acc += G, out += out_stride) {
@@ -69,8 +72,9 @@ HWY_INLINE void GroupTile(const matmul::Int8Product& p, size_t group_row, size_t
   }
 }
 
-// A panel of weights stays in the second-level cache while the tiles of activations pass, each of which stays in the first.
-// The packed weights are the smaller stream of the two: the other order cost a third of the speed at 512 columns.
+// A panel of weights stays in the second-level cache while the tiles of activations pass, each of which stays in the
+// first. The packed weights are the smaller stream of the two: the other order cost a third of the speed at 512
+// columns.
 inline constexpr size_t kPanelBytes = 192 * 1024;
 
 template <class Codec>

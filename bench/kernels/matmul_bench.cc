@@ -1,8 +1,9 @@
-// Products of every weight type on every runnable target: GB/s of weights for one row (decode), Gop/s for 512 (prefill),
-// beside a plain read of memory in the same run.
+// Products of every weight type on every runnable target: GB/s of weights for one row (decode), Gop/s for 512
+// (prefill), beside a plain read of memory in the same run.
 //
 //   matmul_bench [--benchmark_filter=AVX2/Q4_1]
-// Names are target/type/rows x cols/n. "cached" products repeat one matrix; "streamed" ones walk over copies of 128 MB in all.
+// Names are target/type/rows x cols/n. "cached" products repeat one matrix; "streamed" ones walk over copies of 128 MB
+// in all.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -22,9 +23,9 @@ namespace {
 
 constexpr size_t kStreamBytes = size_t{128} << 20;
 
-constexpr DType kTypes[] = {DType::kQ4_1,   DType::kQ4_0,   DType::kQ8_0,  DType::kQ5_0,    DType::kQ5_1, DType::kQ4_K,
-                            DType::kQ5_K,   DType::kQ6_K,   DType::kQ3_K,  DType::kQ2_K,    DType::kIQ4_NL,
-                            DType::kIQ4_XS, DType::kMXFP4,  DType::kIQ3_S, DType::kIQ3_XXS, DType::kBF16, DType::kF16, DType::kF32};
+constexpr DType kTypes[] = {DType::kQ4_1,  DType::kQ4_0,  DType::kQ8_0,    DType::kQ5_0, DType::kQ5_1,   DType::kQ4_K,
+                            DType::kQ5_K,  DType::kQ6_K,  DType::kQ3_K,    DType::kQ2_K, DType::kIQ4_NL, DType::kIQ4_XS,
+                            DType::kMXFP4, DType::kIQ3_S, DType::kIQ3_XXS, DType::kBF16, DType::kF16,    DType::kF32};
 
 // Any bytes are valid codes of quantized types once the scales are finite; plain types get values in [-1, 1], because
 // denormal numbers would be timed otherwise.
@@ -96,7 +97,8 @@ void RunProduct(benchmark::State& state, const std::string& target, DType type, 
     benchmark::ClobberMemory();
   }
   const auto iterations = static_cast<double>(state.iterations());
-  state.counters["GB/s"] = benchmark::Counter(iterations * static_cast<double>(s.matrix_bytes) * 1e-9, benchmark::Counter::kIsRate);
+  state.counters["GB/s"] =
+      benchmark::Counter(iterations * static_cast<double>(s.matrix_bytes) * 1e-9, benchmark::Counter::kIsRate);
   state.counters["Gop/s"] =
       benchmark::Counter(iterations * 2e-9 * static_cast<double>(rows * cols * n), benchmark::Counter::kIsRate);
   if (!ForceTarget("").ok()) std::abort();
@@ -109,7 +111,8 @@ void RunPack(benchmark::State& state, const std::string& target, size_t cols, si
     PackActivations(ActivationFormat::kInt8, s.x.data(), cols, cols, 0, n, n, s.aligned);
     benchmark::ClobberMemory();
   }
-  state.counters["Gelem/s"] = benchmark::Counter(static_cast<double>(state.iterations() * cols * n) * 1e-9, benchmark::Counter::kIsRate);
+  state.counters["Gelem/s"] =
+      benchmark::Counter(static_cast<double>(state.iterations() * cols * n) * 1e-9, benchmark::Counter::kIsRate);
   if (!ForceTarget("").ok()) std::abort();
 }
 
@@ -118,7 +121,8 @@ void RunInterleave(benchmark::State& state, DType type) {
   Setup s(type, 576, 1536, 1, 1);
   std::vector<uint8_t> scratch(RowGroup() * RowBytes(type, 1536));
   for (auto _ : state) InterleaveRows(type, 1536, s.bytes.data(), 0, 576 / RowGroup(), scratch.data());
-  state.counters["GB/s"] = benchmark::Counter(static_cast<double>(state.iterations() * s.matrix_bytes) * 1e-9, benchmark::Counter::kIsRate);
+  state.counters["GB/s"] =
+      benchmark::Counter(static_cast<double>(state.iterations() * s.matrix_bytes) * 1e-9, benchmark::Counter::kIsRate);
 }
 
 void ReadProbe(benchmark::State& state) {
@@ -130,7 +134,8 @@ void ReadProbe(benchmark::State& state) {
     }
     benchmark::DoNotOptimize(sum);
   }
-  state.counters["GB/s"] = benchmark::Counter(static_cast<double>(state.iterations() * kStreamBytes) * 1e-9, benchmark::Counter::kIsRate);
+  state.counters["GB/s"] =
+      benchmark::Counter(static_cast<double>(state.iterations() * kStreamBytes) * 1e-9, benchmark::Counter::kIsRate);
 }
 
 void RegisterAll() {
@@ -140,8 +145,9 @@ void RegisterAll() {
       const std::string name = target + "/" + InfoOf(type).name + "/";
       const auto add = [&](size_t rows, size_t cols, size_t n, bool streamed) {
         const std::string shape = std::to_string(rows) + "x" + std::to_string(cols) + "/" + std::to_string(n);
-        benchmark::RegisterBenchmark((name + shape + (streamed ? "/streamed" : "/cached")).c_str(),
-                                     [=](benchmark::State& s) { RunProduct(s, target, type, rows, cols, n, streamed); });
+        benchmark::RegisterBenchmark(
+            (name + shape + (streamed ? "/streamed" : "/cached")).c_str(),
+            [=](benchmark::State& s) { RunProduct(s, target, type, rows, cols, n, streamed); });
       };
       const bool super = InfoOf(type).block_elems == 256;
       const size_t dim = super ? 768 : 576;  // SmolLM2's width is no multiple of 256
@@ -154,8 +160,10 @@ void RegisterAll() {
       add(1536, dim, 512, false);
       add(dim, 1536, 512, false);
     }
-    benchmark::RegisterBenchmark((target + "/pack/1536/1").c_str(), [=](benchmark::State& s) { RunPack(s, target, 1536, 1); });
-    benchmark::RegisterBenchmark((target + "/pack/1536/512").c_str(), [=](benchmark::State& s) { RunPack(s, target, 1536, 512); });
+    benchmark::RegisterBenchmark((target + "/pack/1536/1").c_str(),
+                                 [=](benchmark::State& s) { RunPack(s, target, 1536, 1); });
+    benchmark::RegisterBenchmark((target + "/pack/1536/512").c_str(),
+                                 [=](benchmark::State& s) { RunPack(s, target, 1536, 512); });
   }
   for (const DType type : kTypes) {
     if (!CanInterleave(type)) continue;

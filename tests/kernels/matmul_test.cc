@@ -24,10 +24,10 @@ struct TypeCase {
 
 const std::vector<TypeCase>& Types() {
   static const std::vector<TypeCase> types = {
-      {DType::kF32, {}},        {DType::kF16, {0}},        {DType::kBF16, {}},      {DType::kQ4_0, {0}},
-      {DType::kQ4_1, {0, 2}},   {DType::kQ5_0, {0}},       {DType::kQ5_1, {0, 2}},  {DType::kQ8_0, {0}},
-      {DType::kQ2_K, {80, 82}}, {DType::kQ3_K, {108}},     {DType::kQ4_K, {0, 2}},  {DType::kQ5_K, {0, 2}},
-      {DType::kQ6_K, {208}},    {DType::kIQ3_XXS, {0}},    {DType::kIQ3_S, {0}},    {DType::kIQ4_NL, {0}},
+      {DType::kF32, {}},        {DType::kF16, {0}},     {DType::kBF16, {}},     {DType::kQ4_0, {0}},
+      {DType::kQ4_1, {0, 2}},   {DType::kQ5_0, {0}},    {DType::kQ5_1, {0, 2}}, {DType::kQ8_0, {0}},
+      {DType::kQ2_K, {80, 82}}, {DType::kQ3_K, {108}},  {DType::kQ4_K, {0, 2}}, {DType::kQ5_K, {0, 2}},
+      {DType::kQ6_K, {208}},    {DType::kIQ3_XXS, {0}}, {DType::kIQ3_S, {0}},   {DType::kIQ4_NL, {0}},
       {DType::kIQ4_XS, {0}},    {DType::kMXFP4, {}},
   };
   return types;
@@ -161,7 +161,8 @@ TEST_F(MatMulTest, AgreesWithF64AndAcrossTargets) {
               magnitude += std::fabs(w[i] * model[t * cols + i]);
             }
             // Offsets are subtracted per block, so terms up to 32 times the weights cancel.
-            ASSERT_NEAR(out[t * rows + r], sum, 4e-6 * magnitude + 1e-6) << NameOf(c.type) << " " << cols << " row " << r;
+            ASSERT_NEAR(out[t * rows + r], sum, 4e-6 * magnitude + 1e-6)
+                << NameOf(c.type) << " " << cols << " row " << r;
           }
         }
         if (!HasFma(target)) continue;
@@ -193,7 +194,10 @@ TEST_F(MatMulTest, IntegerPartsAreExact) {
         std::vector<float> x(n * cols);
         for (size_t i = 0; i < x.size(); ++i) {
           const size_t t = i / cols;
-          x[i] = t == 0 ? 127 : t == 1 ? -127 : t == 2 ? (i % 2 ? -127 : 127) : static_cast<float>(rng() % 255) - 127.0f;
+          x[i] = t == 0   ? 127
+                 : t == 1 ? -127
+                 : t == 2 ? (i % 2 ? -127 : 127)
+                          : static_cast<float>(rng() % 255) - 127.0f;
           if (i % 16 == 5) x[i] = 127;
         }
         const std::vector<float> out = Multiply(Matrix(c.type, bytes, rows, cols, true).view(), x, n);
@@ -208,7 +212,8 @@ TEST_F(MatMulTest, IntegerPartsAreExact) {
             }
             // Sub-block scales of K types carry partial sums past 2^24; there a few units of the last place are lost.
             const double slack = magnitude < 1 << 21 ? 0 : 3e-6 * magnitude;
-            ASSERT_NEAR(out[t * rows + r], sum, slack) << NameOf(c.type) << " fill " << fill << " row " << r << " col " << t;
+            ASSERT_NEAR(out[t * rows + r], sum, slack)
+                << NameOf(c.type) << " fill " << fill << " row " << r << " col " << t;
           }
         }
       }
@@ -231,7 +236,8 @@ TEST_F(MatMulTest, BitsDependOnTheRowsAlone) {
       }
       for (size_t n = 1; n <= most; ++n) {
         const std::vector<float> out = Multiply(matrix.view(), x, n);
-        EXPECT_EQ(std::memcmp(out.data(), one_by_one.data(), out.size() * sizeof(float)), 0) << NameOf(c.type) << " " << n;
+        EXPECT_EQ(std::memcmp(out.data(), one_by_one.data(), out.size() * sizeof(float)), 0)
+            << NameOf(c.type) << " " << n;
       }
       const Matrix plain(c.type, bytes, rows, cols, false);
       EXPECT_TRUE(SameBits(Multiply(plain.view(), x, most), one_by_one)) << NameOf(c.type) << " not interleaved";
@@ -247,7 +253,8 @@ TEST_F(MatMulTest, RowRangesWriteTheirRowsOnlyAndAccumulate) {
       const std::vector<float> x = RandomRows(n, cols, 37);
       const std::vector<uint8_t> pack = Pack(c.type, x, cols, n);
       const std::vector<float> whole = Multiply(matrix.view(), x, n);
-      for (const auto& [begin, end] : std::vector<std::pair<size_t, size_t>>{{0, 0}, {0, 1}, {3, 29}, {16, 32}, {31, 45}, {44, 45}}) {
+      for (const auto& [begin, end] :
+           std::vector<std::pair<size_t, size_t>>{{0, 0}, {0, 1}, {3, 29}, {16, 32}, {31, 45}, {44, 45}}) {
         std::vector<float> out(n * stride, 0.25f);
         MatMul(matrix.view(), begin, end, pack.data(), n, out.data(), stride, true);
         for (size_t t = 0; t < n; ++t) {
