@@ -79,9 +79,15 @@ class GgufWriter {
     return *this;
   }
   GgufWriter& TensorF32(std::string_view name, std::initializer_list<uint64_t> dims, const std::vector<float>& values) {
+    return RawF32(name, dims, values);
+  }
+  GgufWriter& RawF32(std::string_view name, const std::vector<uint64_t>& dims, const std::vector<float>& values) {
+    RawTensor(name, static_cast<uint32_t>(dims.size()), dims, static_cast<uint32_t>(DType::kF32), data_.bytes.size());
     std::vector<uint8_t> data(values.size() * sizeof(float));
     if (!values.empty()) std::memcpy(data.data(), values.data(), data.size());
-    return Tensor(name, DType::kF32, dims, data);
+    data_.Bytes(data);
+    data_.PadTo(alignment);
+    return *this;
   }
 
   /// A description without data: any count of dimensions, type id and offset.

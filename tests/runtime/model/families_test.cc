@@ -1,0 +1,278 @@
+// Every family against logits of transformers (tests/golden/make_families.py), from a GGUF file and from a Hugging Face
+// folder of the same values, in prefill, in chunks and token by token; and what is refused by name.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "prenorm/model.h"
+#include "prenorm/session.h"
+#include "tests/support/hashed_model.h"
+#include "tests/support/tiny_model.h"
+
+namespace prenorm {
+namespace {
+
+namespace fs = std::filesystem;
+
+const nlohmann::json& Goldens() {
+  static const nlohmann::json goldens = [] {
+    std::ifstream file(PRENORM_SOURCE_DIR "/tests/golden/families.json");
+    return nlohmann::json::parse(file);
+  }();
+  return goldens;
+}
+
+const nlohmann::json& GoldenOf(const std::string& name) {
+  for (const auto& golden : Goldens()) {
+    if (golden["name"] == name) return golden;
+  }
+  ADD_FAILURE() << "no golden values of " << name;
+  return Goldens()[0];
+}
+
+std::vector<std::string> Names() {
+  std::vector<std::string> names;
+  for (const auto& golden : Goldens()) names.push_back(golden["name"]);
+  return names;
+}
+
+fs::path Place(const std::string& name) { return fs::path(testing::TempDir()) / ("prenorm_families_" + name); }
+
+std::shared_ptr<const Model> Load(const fs::path& path) {
+  Result<std::shared_ptr<const Model>> model = Model::Load(path.string());
+  if (!model.ok()) ADD_FAILURE() << model.status().message();
+  return model.ok() ? *model : nullptr;
+}
+
+Status LoadStatus(const fs::path& path) { return Model::Load(path.string()).status(); }
+
+// Logits of all positions, the tokens given to the session `step` at a time.
+std::vector<float> AllLogits(std::shared_ptr<const Model> model, const std::vector<TokenId>& ids, size_t step,
+                             int threads = 2) {
+  SessionOptions options;
+  options.cache = SessionOptions::Cache::kF32;
+  options.threads = threads;
+  Result<std::unique_ptr<Session>> session = Session::Create(model, options);
+  const size_t vocab_size = model->config().vocab_size;
+  std::vector<float> logits(ids.size() * vocab_size);
+  EXPECT_TRUE(session.ok()) << session.status().message();
+  if (!session.ok()) return logits;
+  for (size_t done = 0; done < ids.size(); done += step) {
+    const auto part = std::span(ids).subspan(done, std::min(step, ids.size() - done));
+    EXPECT_TRUE((*session)->Eval(part, logits.data() + done * vocab_size).ok());
+  }
+  return logits;
+}
+
+class FamiliesTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    golden_ = GoldenOf(GetParam());
+    ids_ = golden_["ids"].get<std::vector<TokenId>>();
+  }
+  void TearDown() override {
+    fs::remove_all(Place(GetParam()));
+    fs::remove(Place(GetParam() + ".gguf"));
+  }
+  std::shared_ptr<const Model> LoadGguf() {
+    HashedModel(golden_).WriteGguf(Place(GetParam() + ".gguf"));
+    return Load(Place(GetParam() + ".gguf"));
+  }
+  std::shared_ptr<const Model> LoadFolder() {
+    HashedModel(golden_).WriteFolder(Place(GetParam()));
+    return Load(Place(GetParam()));
+  }
+  // Largest distance from the golden values, as a share of what is allowed.
+  double Distance(const std::vector<float>& logits) const {
+    const auto picked = golden_["picked"].get<std::vector<size_t>>();
+    const double allowed = 1e-4 * std::max(1.0, golden_["max_logit"].get<double>());
+    const size_t vocab_size = logits.size() / ids_.size();
+    double most = 0.0;
+    for (size_t t = 0; t < ids_.size(); ++t) {
+      for (size_t i = 0; i < picked.size(); ++i) {
+        const double expected = golden_["logits"][t][i];
+        const double distance = std::abs(static_cast<double>(logits[t * vocab_size + picked[i]]) - expected);
+        most = std::isnan(distance) ? INFINITY : std::max(most, distance);
+      }
+    }
+    return most / allowed;
+  }
+  void ExpectGolden(const std::shared_ptr<const Model>& model) {
+    ASSERT_NE(model, nullptr);
+    EXPECT_TRUE(model->warnings().empty()) << model->warnings()[0];
+    for (const size_t step : {ids_.size(), size_t{7}, size_t{1}}) {
+      EXPECT_LE(Distance(AllLogits(model, ids_, step)), 1.0) << step << " tokens at a time";
+    }
+    EXPECT_LE(Distance(AllLogits(model, ids_, ids_.size(), /*threads=*/3)), 1.0) << "3 threads";
+  }
+  nlohmann::json golden_;
+  std::vector<TokenId> ids_;
+};
+
+TEST_P(FamiliesTest, GgufFileGivesTheLogitsOfTransformers) { ExpectGolden(LoadGguf()); }
+
+TEST_P(FamiliesTest, HuggingFaceFolderGivesTheLogitsOfTransformers) { ExpectGolden(LoadFolder()); }
+
+TEST_P(FamiliesTest, LastLogitsEqualTheLastOfAll) {
+  const auto model = LoadGguf();
+  ASSERT_NE(model, nullptr);
+  const std::vector<float> all = AllLogits(model, ids_, ids_.size());
+  SessionOptions options;
+  options.cache = SessionOptions::Cache::kF32;
+  Result<std::unique_ptr<Session>> session = Session::Create(model, options);
+  ASSERT_TRUE(session.ok());
+  ASSERT_TRUE((*session)->Eval(ids_).ok());
+  const float* last = all.data() + all.size() - model->config().vocab_size;
+  EXPECT_TRUE(std::equal((*session)->logits().begin(), (*session)->logits().end(), last));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FamiliesTest, testing::ValuesIn(Names()),
+                         [](const testing::TestParamInfo<std::string>& info) { return info.param; });
+
+// Writes a model with its config.json changed and returns how loading it fails.
+template <typename Change>
+Status FolderStatus(const std::string& name, const Change& change) {
+  nlohmann::json golden = GoldenOf(name);
+  change(golden["config"]);
+  const fs::path folder = Place("changed_" + name);
+  HashedModel(golden).WriteFolder(folder);
+  const Status status = LoadStatus(folder);
+  fs::remove_all(folder);
+  return status;
+}
+
+template <typename Change>
+Status GgufStatus(const std::string& name, const Change& change) {
+  const fs::path path = Place("changed_" + name + ".gguf");
+  HashedModel(GoldenOf(name)).WriteGguf(path, change);
+  const Status status = LoadStatus(path);
+  fs::remove(path);
+  return status;
+}
+
+void ExpectRefused(const Status& status, StatusCode code, const std::vector<std::string>& words) {
+  EXPECT_EQ(status.code(), code) << status.message();
+  for (const std::string& word : words) EXPECT_NE(status.message().find(word), std::string::npos) << status.message();
+}
+
+TEST(FamilyRefusalsTest, ArchitecturesByNameWithThoseThatAreSupported) {  // F29
+  ExpectRefused(FolderStatus("llama", [](auto& config) { config["model_type"] = "rwkv"; }), StatusCode::kUnsupported,
+                {"'rwkv'", "supported:", "qwen3_moe", "gpt2"});
+  ExpectRefused(FolderStatus("llama", [](auto& config) { config.erase("model_type"); }), StatusCode::kUnsupported,
+                {"model_type", "supported:"});
+}
+
+TEST(FamilyRefusalsTest, RopeScalingByName) {
+  for (const char* kind : {"longrope", "dynamic"}) {
+    ExpectRefused(FolderStatus("llama", [&](auto& config) { config["rope_parameters"]["rope_type"] = kind; }),
+                  StatusCode::kUnsupported, {kind, "supported: none, linear, llama3, yarn"});
+    ExpectRefused(GgufStatus("phi3", [&](auto& keys) { keys["phi3.rope.scaling.type"] = {"string", kind}; }),
+                  StatusCode::kUnsupported, {kind, "supported:"});
+  }
+}
+
+TEST(FamilyRefusalsTest, ActivationsByName) {  // N28
+  ExpectRefused(FolderStatus("llama", [](auto& config) { config["hidden_act"] = "mish"; }), StatusCode::kUnsupported,
+                {"'mish'", "supported:", "silu"});
+  EXPECT_TRUE(FolderStatus("llama", [](auto& config) { config["hidden_act"] = "gelu"; }).ok());
+}
+
+TEST(FamilyRefusalsTest, KindsOfLayersByName) {
+  ExpectRefused(FolderStatus("gemma3", [](auto& config) { config["layer_types"][2] = "linear_attention"; }),
+                StatusCode::kUnsupported, {"'linear_attention'", "supported:"});
+  ExpectRefused(FolderStatus("qwen3moe", [](auto& config) { config["mlp_only_layers"] = {1}; }),
+                StatusCode::kUnsupported, {"mixtures of experts in some layers only"});
+}
+
+TEST(FamilyRefusalsTest, SizesThatContradictTheTensors) {
+  ExpectRefused(FolderStatus("qwen2", [](auto& config) { config["intermediate_size"] = 64; }), StatusCode::kBadModel,
+                {"mlp.gate_proj.weight", "[96, 64]", "[96, 128]"});
+  ExpectRefused(FolderStatus("qwen2", [](auto& config) { config.erase("num_hidden_layers"); }), StatusCode::kBadModel,
+                {"num_hidden_layers"});
+  ExpectRefused(GgufStatus("qwen3", [](auto& keys) { keys["qwen3.attention.head_count_kv"][1] = 3; }),
+                StatusCode::kBadModel, {"4 query heads", "3 key-value heads"});
+}
+
+TEST(FamilyDetailsTest, StoredHeadSizeWins) {  // F18
+  nlohmann::json golden = GoldenOf("qwen3");
+  HashedModel(golden).WriteFolder(Place("heads"));
+  const auto model = Load(Place("heads"));
+  fs::remove_all(Place("heads"));
+  ASSERT_NE(model, nullptr);
+  EXPECT_EQ(model->config().head_dim, 32u);
+  EXPECT_EQ(model->config().dim, 96u);
+}
+
+TEST(FamilyDetailsTest, OldConfigJsonIsUnderstoodAsTheNewOne) {
+  nlohmann::json golden = GoldenOf("gemma3");
+  nlohmann::json& config = golden["config"];
+  const auto ids = golden["ids"].get<std::vector<TokenId>>();
+  HashedModel(golden).WriteFolder(Place("new_config"));
+  // As written by the first releases: bases and scaling at the top, the pattern as a number, no list of layers.
+  config.erase("rope_parameters");
+  config.erase("layer_types");
+  config["rope_theta"] = 1000000.0;
+  config["rope_local_base_freq"] = 10000.0;
+  config["rope_scaling"] = {{"rope_type", "linear"}, {"factor", 8.0}};
+  config["sliding_window_pattern"] = 6;
+  HashedModel(golden).WriteFolder(Place("old_config"));
+  const auto a = Load(Place("new_config")), b = Load(Place("old_config"));
+  fs::remove_all(Place("new_config"));
+  fs::remove_all(Place("old_config"));
+  ASSERT_TRUE(a != nullptr && b != nullptr);
+  EXPECT_EQ(AllLogits(a, ids, ids.size()), AllLogits(b, ids, ids.size()));
+}
+
+TEST(FamilyDetailsTest, TensorsThatNoLayerUsesAreReported) {  // F26
+  nlohmann::json golden = GoldenOf("llama");
+  golden["tensors"].push_back({{"hf", "model.extra.bias"}, {"gguf", "extra.bias"}, {"op", ""}, {"shape", {4}},
+                               {"offset", 0.0}, {"amplitude", 1.0}});
+  HashedModel(golden).WriteFolder(Place("extra"));
+  const auto model = Load(Place("extra"));
+  fs::remove_all(Place("extra"));
+  ASSERT_NE(model, nullptr);
+  ASSERT_EQ(model->warnings().size(), 1u);
+  EXPECT_NE(model->warnings()[0].find("model.extra.bias"), std::string::npos);
+}
+
+TEST(FamilyDetailsTest, TiedOutputEqualsAStoredCopy) {  // F17
+  nlohmann::json golden = GoldenOf("llama_scaled");
+  const auto ids = golden["ids"].get<std::vector<TokenId>>();
+  const HashedModel tied(golden);
+  tied.WriteFolder(Place("tied"));
+  golden["config"]["tie_word_embeddings"] = false;
+  HashedModel stored(golden);
+  stored.CopyTensor("model.embed_tokens.weight", "lm_head.weight");
+  stored.WriteFolder(Place("stored"));
+  const auto a = Load(Place("tied")), b = Load(Place("stored"));
+  fs::remove_all(Place("tied"));
+  fs::remove_all(Place("stored"));
+  ASSERT_TRUE(a != nullptr && b != nullptr);
+  EXPECT_TRUE(a->config().tied_embeddings);
+  EXPECT_FALSE(b->config().tied_embeddings);
+  EXPECT_EQ(AllLogits(a, ids, ids.size()), AllLogits(b, ids, ids.size()));
+}
+
+TEST(FamilyDetailsTest, TinyFolderAndTinyGgufAgree) {
+  const auto gguf = LoadTinyModel(), folder = Load(PRENORM_SOURCE_DIR "/models/tiny/hf");
+  ASSERT_TRUE(gguf != nullptr && folder != nullptr);
+  std::vector<TokenId> ids;
+  for (TokenId i = 0; i < 60; ++i) ids.push_back((i * 37 + 11) % static_cast<TokenId>(gguf->config().vocab_size));
+  const std::vector<float> a = AllLogits(gguf, ids, ids.size()), b = AllLogits(folder, ids, ids.size());
+  ASSERT_EQ(a.size(), b.size());
+  float most = 0.0f;
+  for (size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
+  EXPECT_LE(most, 1e-5f * 10.0f);  // The order of a head's elements differs, and with it that of the sums.
+  EXPECT_EQ(gguf->chat_template(), folder->chat_template());
+  EXPECT_TRUE(std::equal(gguf->tokenizer().end_tokens().begin(), gguf->tokenizer().end_tokens().end(),
+                         folder->tokenizer().end_tokens().begin(), folder->tokenizer().end_tokens().end()));
+}
+
+}  // namespace
+}  // namespace prenorm
