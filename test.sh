@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds everything for Release and runs the tests:  ./test.sh [CTEST-OPTION...]
+# Builds for Release and runs the tests:  ./test.sh [CTEST-OPTION...]
 #
 #   ./test.sh -R Norm               only tests whose name matches (any option of ctest)
 #   ./test.sh --slow [NAME...]      the slow checks of tests/slow/ (all, or by name)
@@ -46,9 +46,8 @@ fi
 
 build=$(build_dir)
 install_packages "${packages_build[@]}" "${packages_test[@]}"
-"$root/cmake/fetch_onednn.sh" >/dev/null || true # for the comparisons in bench/; everything builds without it
 say "configuring and building in $build (some minutes the first time)"
-configure -DPRENORM_BUILD_TESTS=ON -DPRENORM_BUILD_BENCH=ON
+configure -DPRENORM_BUILD_TESTS=ON -DPRENORM_BUILD_BENCH=OFF # ./test.sh --slow bench builds those
 compile
 cd "$build"
 exec ctest --output-on-failure -j2 "$@"
