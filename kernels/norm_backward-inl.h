@@ -1,0 +1,234 @@
+// Gradients of RMSNorm, LayerNorm and BatchNorm-train. RMSNorm is LayerNorm whose mean is 0 and whose first rank-1 term
+// (the mean of the incoming gradient) is left out.
+
+#include "kernels/norm_backward.h"
+
+#if defined(PRENORM_KERNELS_NORM_BACKWARD_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PRENORM_KERNELS_NORM_BACKWARD_INL_H_
+#undef PRENORM_KERNELS_NORM_BACKWARD_INL_H_
+#else
+#define PRENORM_KERNELS_NORM_BACKWARD_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstddef>
+
+#include "hwy/highway.h"
+#include "kernels/channel_statistics-inl.h"
+#include "kernels/rms_norm-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace prenorm {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// a * b, each a source.
+template <class A, class B>
+struct Product {
+  A a;
+  B b;
+};
+template <class DF, class A, class B>
+HWY_INLINE hn::Vec<DF> LoadF32(DF df, const Product<A, B>& s, size_t i) {
+  return hn::Mul(LoadF32(df, s.a, i), LoadF32(df, s.b, i));
+}
+template <class DF, class A, class B>
+HWY_INLINE hn::Vec<DF> LoadNF32(DF df, const Product<A, B>& s, size_t i, size_t n) {
+  return hn::Mul(LoadNF32(df, s.a, i, n), LoadNF32(df, s.b, i, n));
+}
+
+HWY_INLINE RowVec Normalize(RowVec x, RowVec scale, RowVec shift, RowVec delta, RowVec inv_stddev) {
+  return hn::Mul(hn::Sub(hn::Sub(hn::Mul(x, scale), shift), delta), inv_stddev);
+}
+
+// x_hat of a row.
+struct Normalized {
+  const float* x;
+  LayerFactors f;
+};
+template <class DF>
+HWY_INLINE hn::Vec<DF> NormalizeAll(DF df, hn::Vec<DF> x, const LayerFactors& f) {
+  return Normalize(x, hn::Set(df, f.scale), hn::Set(df, f.shift), hn::Set(df, f.delta), hn::Set(df, f.inv_stddev));
+}
+template <class DF>
+HWY_INLINE hn::Vec<DF> LoadF32(DF df, const Normalized& s, size_t i) {
+  return NormalizeAll(df, LoadF32(df, s.x, i), s.f);
+}
+template <class DF>
+HWY_INLINE hn::Vec<DF> LoadNF32(DF df, const Normalized& s, size_t i, size_t n) {
+  return hn::IfThenElseZero(hn::FirstN(df, n), NormalizeAll(df, LoadNF32(df, s.x, i, n), s.f));
+}
+
+// What dx of a row needs: dx = ((g - mean) - x_hat * mean_product) * inv_stddev * scale, with g = gain * dy.
+struct BackwardRow {
+  LayerFactors factors;
+  float mean;
+  float mean_product;
+};
+
+HWY_INLINE LayerFactors ForwardFactors(const RowsBackward& call, const float* x) {
+  if (call.subtract_mean) {
+    LayerNormOptions options;
+    options.eps = call.eps;
+    return LayerStatistics(call.cols, options).Factors(x, x, x);
+  }
+  RmsNormOptions options;
+  options.eps = call.eps;
+  const auto source_of = [x](size_t) HWY_ATTR { return x; };
+  RmsFactors factors;
+  RmsStatistics(call.cols, options).Factors(1, source_of, source_of, &factors);
+  return {0.0f, 0.0f, factors.inv_rms, factors.scale};
+}
+
+HWY_INLINE BackwardRow BackwardOf(const RowsBackward& call, const float* x, const float* dy) {
+  const double count = static_cast<double>(call.cols);
+  const Nullable<float> gain{call.gain, 1.0f};
+  const Product<const float*, Nullable<float>> g{dy, gain};
+  BackwardRow row{ForwardFactors(call, x), 0.0f, 0.0f};
+  const Product<Product<const float*, Nullable<float>>, Normalized> product{g, {x, row.factors}};
+  if (call.subtract_mean) row.mean = static_cast<float>(Sum(g, 0, call.cols) / count);
+  row.mean_product = static_cast<float>(Sum(product, 0, call.cols) / count);
+  return row;
+}
+
+HWY_INLINE void StoreGradient(const float* x, const float* dy, const Nullable<float>& gain, float* dx, size_t cols,
+                              const BackwardRow& row) {
+  const RowTag df;
+  const RowVec mean = hn::Set(df, row.mean);
+  const RowVec mean_product = hn::Set(df, row.mean_product);
+  const RowVec inv_stddev = hn::Set(df, row.factors.inv_stddev);
+  const RowVec scale = hn::Set(df, row.factors.scale);
+  const auto func = [&](RowVec v, RowVec d, RowVec g) HWY_ATTR {
+    const RowVec x_hat = NormalizeAll(df, v, row.factors);
+    const RowVec t = hn::NegMulAdd(x_hat, mean_product, hn::Sub(hn::Mul(d, g), mean));
+    return hn::Mul(hn::Mul(t, inv_stddev), scale);
+  };
+  MapRow(df, cols, dx, func, x, dy, gain);
+}
+
+// Runs of 16 rows: statistics of each, sums over all while they are in cache, then dx, which may replace x or dy.
+HWY_INLINE void RowsBackwardUnit(const RowsBackward& call) {
+  const RowTag df;
+  const Nullable<float> gain{call.gain, 1.0f};
+  BackwardRow rows[kRunRows];
+  for (size_t begin = 0; begin < call.rows; begin += kRunRows) {
+    const size_t count = std::min(kRunRows, call.rows - begin);
+    const float* x = call.x + begin * call.x_stride;
+    const float* dy = call.dy + begin * call.dy_stride;
+    for (size_t k = 0; k < count; ++k) rows[k] = BackwardOf(call, x + k * call.x_stride, dy + k * call.dy_stride);
+    if (call.dgain != nullptr || call.dbias != nullptr) {
+      for (size_t panel = 0; panel < call.cols; panel += kPanel) {
+        const auto gradient = [&](const auto& load, size_t k, size_t col)
+                                  HWY_ATTR { return load(df, dy + k * call.dy_stride, panel + col); };
+        const auto x_hat = [&](const auto& load, size_t k, size_t col, RowVec) HWY_ATTR {
+          return NormalizeAll(df, load(df, x + k * call.x_stride, panel + col), rows[k].factors);
+        };
+        AddColumnSums(count, std::min(kPanel, call.cols - panel), gradient, x_hat,
+                      call.dbias == nullptr ? nullptr : call.dbias + panel,
+                      call.dgain == nullptr ? nullptr : call.dgain + panel);
+      }
+    }
+    for (size_t k = 0; k < count; ++k) {
+      StoreGradient(x + k * call.x_stride, dy + k * call.dy_stride, gain, call.dx + (begin + k) * call.dx_stride,
+                    call.cols, rows[k]);
+    }
+  }
+}
+
+// The factors of dx of a channel from its sums: mean of gain * dy, and so on.
+HWY_INLINE BackwardRow ChannelRow(const LayerFactors& factors, float gain, double sum, double product, double count) {
+  const double wide_gain = static_cast<double>(gain);
+  return {factors, static_cast<float>(wide_gain * (sum / count)), static_cast<float>(wide_gain * (product / count))};
+}
+
+HWY_INLINE void MatrixBackward(const ChannelsBackward& call, size_t begin, size_t cols) {
+  const RowTag df;
+  const size_t rows = call.shape.samples * call.shape.space;
+  const float* x = call.x + begin;
+  const float* dy = call.dy + begin;
+  GroupStatistics statistics[kPanel];
+  ColumnGroupStatistics(x, call.x_stride, rows, cols, 1, static_cast<double>(call.eps), statistics);
+  HWY_ALIGN float shift[kPanel], delta[kPanel], inv_stddev[kPanel], scale[kPanel];
+  HWY_ALIGN float gain[kPanel], mean[kPanel], mean_product[kPanel];
+  for (size_t c = 0; c < cols; ++c) {
+    const LayerFactors& f = statistics[c].factors;
+    shift[c] = f.shift, delta[c] = f.delta, inv_stddev[c] = f.inv_stddev, scale[c] = f.scale;
+  }
+  double sums[kPanel] = {};
+  double products[kPanel] = {};
+  const auto gradient = [&](const auto& load, size_t row, size_t col)
+                            HWY_ATTR { return load(df, dy + row * call.dy_stride, col); };
+  const auto x_hat = [&](const auto& load, size_t row, size_t col, RowVec) HWY_ATTR {
+    return Normalize(load(df, x + row * call.x_stride, col), load(df, scale, col), load(df, shift, col),
+                     load(df, delta, col), load(df, inv_stddev, col));
+  };
+  AddColumnSums(rows, cols, gradient, x_hat, sums, products);
+  for (size_t c = 0; c < cols; ++c) {
+    gain[c] = call.gain == nullptr ? 1.0f : call.gain[begin + c];
+    const BackwardRow row = ChannelRow(statistics[c].factors, gain[c], sums[c], products[c], static_cast<double>(rows));
+    mean[c] = row.mean, mean_product[c] = row.mean_product;
+    if (call.dgain != nullptr) call.dgain[begin + c] = static_cast<float>(products[c]);
+    if (call.dbias != nullptr) call.dbias[begin + c] = static_cast<float>(sums[c]);
+  }
+  const auto func = [&](RowVec v, RowVec d, RowVec sc, RowVec sh, RowVec de, RowVec inv, RowVec g, RowVec m, RowVec mp)
+                        HWY_ATTR {
+                          const RowVec t = hn::NegMulAdd(Normalize(v, sc, sh, de, inv), mp, hn::Sub(hn::Mul(d, g), m));
+                          return hn::Mul(hn::Mul(t, inv), sc);
+                        };
+  for (size_t row = 0; row < rows; ++row) {
+    MapRow(df, cols, call.dx + begin + row * call.dx_stride, func, x + row * call.x_stride, dy + row * call.dy_stride,
+           scale, shift, delta, inv_stddev, gain, mean, mean_product);
+  }
+}
+
+// Sums of dy and of dy * x_hat over the planes of a channel, 1024 elements at a time in one row.
+HWY_INLINE void PlaneSums(const ChannelPlanes<float>& x, const ChannelPlanes<float>& dy, const LayerFactors& factors,
+                          double* sum, double* product) {
+  HWY_ALIGN float x_row[kChunk];
+  HWY_ALIGN float dy_row[kChunk];
+  const float* dy_source = dy_row;
+  for (size_t begin = 0; begin < x.Size(); begin += kChunk) {
+    const size_t count = std::min(kChunk, x.Size() - begin);
+    x.Gather(begin, begin + count, 1.0f, x_row);
+    dy.Gather(begin, begin + count, 1.0f, dy_row);
+    *sum += Sum(dy_source, 0, count);
+    *product += Sum(Product<const float*, Normalized>{dy_source, {x_row, factors}}, 0, count);
+  }
+}
+
+HWY_INLINE void PlanesBackward(const ChannelsBackward& call, size_t channel) {
+  const size_t samples = call.shape.samples;
+  const size_t space = call.shape.space;
+  const size_t offset = channel * space;
+  const ChannelPlanes<float> x{call.x + offset, call.x_stride, samples, space};
+  const ChannelPlanes<float> dy{call.dy + offset, call.dy_stride, samples, space};
+  const GroupStatistics statistics = PlaneStatistics(x, static_cast<double>(call.eps));
+  double sum = 0.0;
+  double product = 0.0;
+  PlaneSums(x, dy, statistics.factors, &sum, &product);
+  if (call.dgain != nullptr) call.dgain[channel] = static_cast<float>(product);
+  if (call.dbias != nullptr) call.dbias[channel] = static_cast<float>(sum);
+  const float gain = call.gain == nullptr ? 1.0f : call.gain[channel];
+  const BackwardRow row = ChannelRow(statistics.factors, gain, sum, product, static_cast<double>(x.Size()));
+  for (size_t sample = 0; sample < samples; ++sample) {
+    StoreGradient(x.x + sample * call.x_stride, dy.x + sample * call.dy_stride, Nullable<float>{nullptr, gain},
+                  call.dx + sample * call.dx_stride + offset, space, row);
+  }
+}
+
+HWY_INLINE void ChannelsBackwardUnit(const ChannelsBackward& call) {
+  const size_t channels = call.shape.channels;
+  if (call.shape.order == ChannelOrder::kChannelsLast || call.shape.space == 1) {
+    for (size_t begin = 0; begin < channels; begin += kPanel) {
+      MatrixBackward(call, begin, std::min(kPanel, channels - begin));
+    }
+  } else {
+    for (size_t channel = 0; channel < channels; ++channel) PlanesBackward(call, channel);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace prenorm
+HWY_AFTER_NAMESPACE();
+
+#endif  // PRENORM_KERNELS_NORM_BACKWARD_INL_H_
