@@ -2,6 +2,7 @@
 #include "prenorm/inspect.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -13,7 +14,7 @@ namespace prenorm {
 namespace {
 
 std::string Write(const std::string& name, const std::vector<uint8_t>& bytes) {
-  const std::string path = (std::filesystem::path(testing::TempDir()) / name).string();
+  const std::string path = (std::filesystem::path(testing::TempDir()) / (std::to_string(getpid()) + name)).string();
   std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return path;
 }

@@ -2,6 +2,7 @@
 #include "runtime/loader/gguf.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -26,7 +27,7 @@ GgufWriter SmallModel() {
 }
 
 std::string WriteTemporary(const std::string& name, const std::vector<uint8_t>& bytes) {
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / name;
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / (std::to_string(getpid()) + name);
   std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return path.string();
 }

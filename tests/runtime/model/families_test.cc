@@ -1,6 +1,7 @@
 // Every family against logits of transformers (tests/golden/make_families.py), from a GGUF file and from a Hugging Face
 // folder of the same values, in prefill, in chunks and token by token; and what is refused by name.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "prenorm/model.h"
+#include "prenorm/quantize.h"
 #include "prenorm/session.h"
 #include "tests/support/hashed_model.h"
 #include "tests/support/tiny_model.h"
@@ -42,7 +44,7 @@ std::vector<std::string> Names() {
   return names;
 }
 
-fs::path Place(const std::string& name) { return fs::path(testing::TempDir()) / ("prenorm_families_" + name); }
+fs::path Place(const std::string& name) { return fs::path(testing::TempDir()) / ("prenorm_families_" + std::to_string(getpid()) + name); }
 
 std::shared_ptr<const Model> Load(const fs::path& path) {
   Result<std::shared_ptr<const Model>> model = Model::Load(path.string());
@@ -132,8 +134,36 @@ TEST_P(FamiliesTest, LastLogitsEqualTheLastOfAll) {
   EXPECT_TRUE(std::equal((*session)->logits().begin(), (*session)->logits().end(), last));
 }
 
+// Quantized matrices are permuted in memory, each expert and each part of a fused matrix for itself. The tolerance is that
+// of int8 activations; rows in wrong places give other logits altogether.
+TEST_P(FamiliesTest, QuantizedToQ8_0StaysNearTheLogitsOfTransformers) {
+  HashedModel(golden_).WriteGguf(Place(GetParam() + ".gguf"));
+  const fs::path quantized = Place(GetParam() + "_q8_0.gguf");
+  QuantizeOptions options;
+  options.recipe = "Q8_0";
+  const auto report = QuantizeFile(Place(GetParam() + ".gguf").string(), quantized.string(), options);
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  const auto model = Load(quantized);
+  fs::remove(quantized);
+  ASSERT_NE(model, nullptr);
+  EXPECT_EQ(model->quantization(), "Q8_0");
+  const std::vector<float> whole = AllLogits(model, ids_, ids_.size());
+  const auto picked = golden_["picked"].get<std::vector<size_t>>();
+  double distance = 0.0, size = 0.0;
+  for (size_t t = 0; t < ids_.size(); ++t) {
+    for (size_t i = 0; i < picked.size(); ++i) {
+      const double expected = golden_["logits"][t][i];
+      distance += std::abs(static_cast<double>(whole[t * model->config().vocab_size + picked[i]]) - expected);
+      size += std::abs(expected);
+    }
+  }
+  EXPECT_LT(distance / size, 0.1);
+  EXPECT_EQ(AllLogits(model, ids_, 7), whole) << "chunks change no bit";
+  EXPECT_EQ(AllLogits(model, ids_, 1, /*threads=*/3), whole) << "nor do threads";
+}
+
 INSTANTIATE_TEST_SUITE_P(All, FamiliesTest, testing::ValuesIn(Names()),
-                         [](const testing::TestParamInfo<std::string>& info) { return info.param; });
+                         [](const testing::TestParamInfo<std::string>& family) { return family.param; });
 
 // Writes a model with its config.json changed and returns how loading it fails.
 template <typename Change>
