@@ -32,8 +32,7 @@ HWY_INLINE GroupStatistics StatisticsOf(const MergedMoments& moments, double eps
   const double wide_scale = static_cast<double>(scale);
   const float shift = static_cast<float>(moments.mean);
   const double square = moments.Variance() + eps * wide_scale * wide_scale;
-  return {{shift, static_cast<float>(moments.mean - static_cast<double>(shift)),
-           static_cast<float>(1.0 / std::sqrt(square)), scale},
+  return {{shift, static_cast<float>(moments.mean - static_cast<double>(shift)), InvStddev(square), scale},
           moments.mean / wide_scale,
           moments.Variance() / wide_scale / wide_scale};
 }

@@ -35,6 +35,14 @@ struct LayerFactors {
   float scale;
 };
 
+// 1 / sqrt(variance + eps). The eps of a row that is scaled down may have a root beyond f32; such a row has no variance
+// that f32 could hold, so every distance is 0 and any finite factor does. Zero variance without eps gives Inf, hence NaN.
+HWY_INLINE float InvStddev(double square) {
+  const double inv_stddev = 1.0 / std::sqrt(square);
+  const double max = static_cast<double>(std::numeric_limits<float>::max());
+  return static_cast<float>(square > 0.0 ? std::min(inv_stddev, max) : inv_stddev);
+}
+
 // Mean and mean squared distance from it; the mean is shift + delta.
 struct Moments {
   float shift;
@@ -106,8 +114,7 @@ class LayerStatistics {
     const Moments moments = MomentsOf(scaled, scaled);
     const double wide_scale = static_cast<double>(scaled.scale);
     const double square = moments.variance + eps_ * wide_scale * wide_scale;
-    return {moments.shift, static_cast<float>(moments.delta), static_cast<float>(1.0 / std::sqrt(square)),
-            scaled.scale};
+    return {moments.shift, static_cast<float>(moments.delta), InvStddev(square), scaled.scale};
   }
 
   size_t cols_;
