@@ -28,7 +28,7 @@ struct ModelConfig {
   size_t head_dim = 0;        ///< GGUF A.attention.key_length; HF head_dim. dim / n_heads when absent.
   size_t vocab_size = 0;      ///< Rows of the embedding matrix; may exceed the tokenizer's tokens.
   size_t max_seq_len = 0;     ///< Tokens. GGUF A.context_length; HF max_position_embeddings.
-  float norm_eps = 0.0f;      ///< GGUF A.attention.layer_norm_rms_epsilon; HF rms_norm_eps.
+  float norm_eps = 0.0f;      ///< GGUF A.attention.layer_norm_rms_epsilon; HF rms_norm_eps. Of LayerNorm likewise.
   float rope_theta = 0.0f;    ///< GGUF A.rope.freq_base; HF rope_theta. 10000 when absent.
   size_t rope_dim = 0;        ///< Elements of a head that are rotated. GGUF A.rope.dimension_count. head_dim when absent.
   bool tied_embeddings = false;  ///< The embedding matrix is the output matrix: the file has no output.weight.
@@ -49,7 +49,8 @@ struct ModelParts;
 /// A model ready to run. Immutable after Load; every member is const and may be called from any thread.
 class Model {
  public:
-  /// Reads a GGUF file. Its weights are interleaved for the active SIMD target (see ForceTarget).
+  /// Reads a GGUF file, or a folder as Hugging Face lays models out (safetensors, config.json, tokenizer.json or .model).
+  /// Its weights are interleaved for the active SIMD target (see ForceTarget).
   /// Errors: kNotFound, kIo, kBadModel (the file breaks its format), kUnsupported (architecture, tensor type,
   /// tokenizer), kOutOfMemory, kCancelled. The message names file, key or tensor.
   static Result<std::shared_ptr<const Model>> Load(const std::string& path, const LoadOptions& options = {});
@@ -75,7 +76,7 @@ class Model {
   std::unique_ptr<ModelParts> parts_;
 };
 
-/// Architectures that Load accepts, as written in general.architecture.
+/// Architectures that Load accepts, as written in general.architecture of GGUF files.
 std::vector<std::string_view> SupportedArchitectures();
 
 }  // namespace prenorm

@@ -16,11 +16,9 @@ namespace {
 void NormalizeHeads(const StepContext& context, const NormWeights& norm, float* heads, size_t first, size_t count) {
   const size_t head_dim = context.config.head_dim;
   if (norm.gain.size() == head_dim) return Normalize(context, norm, heads, heads, count, head_dim);
-  NormWeights own;
   for (size_t i = 0; i < count; ++i) {
-    const auto gain = norm.gain.begin() + static_cast<std::ptrdiff_t>((first + i) * head_dim);
-    own.gain.assign(gain, gain + static_cast<std::ptrdiff_t>(head_dim));
-    Normalize(context, own, heads + i * head_dim, heads + i * head_dim, 1, head_dim);
+    const float* gain = norm.gain.data() + (first + i) * head_dim;
+    Normalize(context, gain, /*bias=*/nullptr, heads + i * head_dim, heads + i * head_dim, 1, head_dim);
   }
 }
 
@@ -87,9 +85,16 @@ class OneTokenAttention {
     // A prompt's queries and keys are ready: RotateAndStore has prepared them with all others.
     const bool prepared = context_.step.tokens.size() > 1;
     const bool has_norm = !prepared && context_.block.qk_norm == QkNorm::kHeads;
-    GatherQueries();
-    if (has_norm) context_.Time(OpKind::kNorm, OpSite::kQkNorm, [&] { NormalizeOwnHeads(); });
-    if (!prepared) context_.Time(OpKind::kRope, OpSite::kAttention, [&] { RotateOwnHeads(); });
+    if (has_norm) {
+      context_.Time(OpKind::kNorm, OpSite::kQkNorm, [&] {
+        GatherQueries();
+        NormalizeOwnHeads();
+      });
+    }
+    context_.Time(OpKind::kRope, OpSite::kAttention, [&] {
+      if (!has_norm) GatherQueries();
+      if (!prepared) RotateOwnHeads();
+    });
     context_.Time(OpKind::kAttention, OpSite::kAttention, [&] { AttendChunks(); });
     context_.Wait(OpSite::kAttention);
     context_.Time(OpKind::kAttention, OpSite::kAttention, [&] { Merge(); });

@@ -132,6 +132,11 @@ size_t ConfigReader::Size(std::string_view key, size_t limit, std::optional<size
   return static_cast<size_t>(*value);
 }
 
+size_t ConfigReader::Count(std::string_view key, size_t limit) {
+  const bool none = !Has(key) || source_.metadata().U64(Full(key)) == uint64_t{0};
+  return none ? 0 : Size(key, limit);
+}
+
 float ConfigReader::Number(std::string_view key, bool positive, std::optional<float> fallback) {
   const std::optional<float> value = source_.metadata().F32(Full(key));
   const char* expected = positive ? "a finite number above 0" : "a finite number, 0 or more";

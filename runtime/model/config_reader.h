@@ -21,6 +21,8 @@ class ConfigReader {
 
   /// A size in [1, limit]. Without a fallback the key must be there.
   size_t Size(std::string_view key, size_t limit, std::optional<size_t> fallback = std::nullopt);
+  /// A count up to `limit`, 0 where the key is absent.
+  size_t Count(std::string_view key, size_t limit);
   /// A finite number >= 0, or > 0 where `positive`.
   float Number(std::string_view key, bool positive, std::optional<float> fallback = std::nullopt);
   std::string_view Text(std::string_view key, std::string_view fallback);

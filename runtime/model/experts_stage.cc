@@ -2,11 +2,11 @@
 // for each token, and their outputs are summed by its weights.
 //
 // The weight of an expert is applied to the input of its last product, where a row is shorter work than behind it.
-// Tokens are multiplied one by one and experts in ascending order, so that a token's bits do not depend on the others; the
-// loop over experts is the outer one, because one expert's rows then stay in cache for all tokens that chose it.
+// Experts are taken in ascending order, each with all tokens that chose it, a few at a time. A token's outputs are added in
+// that order whatever the others chose, so its bits do not depend on them.
 #include <algorithm>
-#include <cmath>
-#include <numeric>
+#include <array>
+#include <cstring>
 
 #include "prenorm/norm.h"
 #include "prenorm/ops.h"
@@ -20,10 +20,6 @@ struct Choice {
   size_t used;
   uint32_t* ids(size_t t) const { return context.buffers.expert_ids + t * used; }
   float* weights(size_t t) const { return context.buffers.expert_weights + t * used; }
-  float* gate(size_t t, size_t i) const {
-    return context.buffers.gate + (t * used + i) * context.block.expert_ffn_dim;
-  }
-  float* up(size_t t, size_t i) const { return context.buffers.up + (t * used + i) * context.block.expert_ffn_dim; }
 };
 
 // Softmax over all experts, the largest few of it, and their weights made to sum to 1 where the family says so.
@@ -56,28 +52,79 @@ void Route(StepContext& context, const Product& router, const Choice& choice, co
   context.Wait(OpSite::kGateUp);
 }
 
-// Calls op(t, i, expert) for each choice i of each token t, expert by expert.
+// Some of the tokens that chose one expert.
+struct Batch {
+  size_t size = 0;
+  size_t first_row = 0;  // Of gate and up, whose rows are in the order of the batches.
+  std::array<size_t, kExpertTokens> tokens{};
+  std::array<float, kExpertTokens> weights{};
+};
+
+// Calls op(expert, batch) for all batches, expert by expert.
 template <typename Op>
-void ForEachChoice(const Choice& choice, const LayerWeights& layer, const Op& op) {
+void ForEachBatch(const Choice& choice, const LayerWeights& layer, const Op& op) {
+  Batch batch;
+  const auto finish = [&](const Expert& expert) {
+    if (batch.size != 0) op(expert, batch);
+    batch.first_row += batch.size;
+    batch.size = 0;
+  };
   for (size_t e = 0; e < layer.experts.size(); ++e) {
     for (size_t t = 0; t < choice.context.n; ++t) {
       const uint32_t* ids = choice.ids(t);
       const uint32_t* found = std::find(ids, ids + choice.used, static_cast<uint32_t>(e));
-      if (found != ids + choice.used) op(t, static_cast<size_t>(found - ids), layer.experts[e]);
+      if (found == ids + choice.used) continue;
+      batch.tokens[batch.size] = t;
+      batch.weights[batch.size] = choice.weights(t)[found - ids];
+      if (++batch.size == kExpertTokens) finish(layer.experts[e]);
     }
+    finish(layer.experts[e]);
   }
 }
 
-// One row of one token: `rows` of w times the row in this thread's own pack.
-void MultiplyOwn(const StepContext& context, const WeightMatrix& w, Range rows, float* out, bool accumulate) {
+// `rows` of w times the first `n` rows in this thread's own pack.
+void MultiplyOwn(const StepContext& context, const WeightMatrix& w, Range rows, size_t n, float* out) {
   const void* input = context.own.pack.of(ActivationFormatOf(w.type));
-  MatMul(w, rows.begin, rows.end, input, 1, out, w.rows, accumulate);
+  if (rows.size() != 0) MatMul(w, rows.begin, rows.end, input, n, out, w.rows, /*accumulate=*/false);
+}
+
+// This thread's rows of act(Wgate m) * Wup m, times the expert's weight, for the tokens of a batch.
+void GateUpOfBatch(StepContext& context, const Expert& expert, const Batch& batch, Range rows,
+                   std::span<const Product> inputs) {
+  const size_t dim = context.config.dim, width = context.block.expert_ffn_dim;
+  if (context.n > 1) {  // A single token's row is in own.pack from the norm.
+    for (size_t i = 0; i < batch.size; ++i) {
+      std::memcpy(context.own.expert_rows + i * dim, context.buffers.normed + batch.tokens[i] * dim, dim * sizeof(float));
+    }
+    PackRows(context.own.expert_rows, dim, {0, batch.size}, batch.size, inputs, context.own.pack);
+  }
+  float* gate = context.buffers.gate + batch.first_row * width;
+  float* up = context.buffers.up + batch.first_row * width;
+  MultiplyOwn(context, expert.w_gate, rows, batch.size, gate);
+  MultiplyOwn(context, expert.w_up, rows, batch.size, up);
+  for (size_t i = 0; i < batch.size; ++i) {
+    float* mine = gate + i * width + rows.begin;
+    GatedActivation(context.block.gate, mine, up + i * width + rows.begin, mine, rows.size());
+    ScaleInPlace(mine, batch.weights[i], rows.size());
+  }
+}
+
+// x += this thread's rows of Wdown times what GateUpOfBatch has made.
+void AddDownOfBatch(StepContext& context, const Expert& expert, const Batch& batch, Range rows) {
+  const size_t dim = context.config.dim, width = context.block.expert_ffn_dim;
+  const std::vector<float> no_bias;
+  const Product down[] = {{&expert.w_down, &no_bias, nullptr, 0}};
+  PackRows(context.buffers.gate + batch.first_row * width, width, {0, batch.size}, batch.size, down, context.own.pack);
+  MultiplyOwn(context, expert.w_down, rows, batch.size, context.own.expert_rows);
+  for (size_t i = 0; i < batch.size; ++i) {
+    AddInPlace(context.x() + batch.tokens[i] * dim + rows.begin, context.own.expert_rows + i * dim + rows.begin,
+               rows.size());
+  }
 }
 
 }  // namespace
 
 void MixExperts(StepContext& context, const LayerWeights& layer) {
-  const size_t dim = context.config.dim, width = context.block.expert_ffn_dim;
   const std::vector<float> no_bias;
   const Choice choice{context, context.block.n_experts_used};
   const Product inputs[] = {{&layer.router, &no_bias, context.buffers.router, context.block.n_experts},
@@ -85,28 +132,19 @@ void MixExperts(StepContext& context, const LayerWeights& layer) {
                             {&layer.experts[0].w_up, &no_bias, nullptr, 0}};
   const StepBuffers::Pack pack = NormAndPack(context, OpSite::kFfnNorm, layer.ffn_norm, inputs);
   Route(context, inputs[0], choice, pack);
+  context.Tap(TapPoint::kRouter, context.buffers.router, context.block.n_experts);
 
-  const Range rows = context.worker.Share(width, RowGroup());
+  const Range rows = context.worker.Share(context.block.expert_ffn_dim, RowGroup());
   context.Time(OpKind::kMatMul, OpSite::kGateUp, [&] {
-    ForEachChoice(choice, layer, [&](size_t t, size_t i, const Expert& expert) {
-      if (context.n > 1) {  // A single token's row is in own.pack from the norm.
-        PackRows(context.buffers.normed + t * dim, dim, {0, 1}, 1, std::span(inputs).subspan(1), context.own.pack);
-      }
-      float* gate = choice.gate(t, i);
-      MultiplyOwn(context, expert.w_gate, rows, gate, /*accumulate=*/false);
-      MultiplyOwn(context, expert.w_up, rows, choice.up(t, i), /*accumulate=*/false);
-      GatedActivation(context.block.gate, gate + rows.begin, choice.up(t, i) + rows.begin, gate + rows.begin, rows.size());
-      ScaleInPlace(gate + rows.begin, choice.weights(t)[i], rows.size());
+    ForEachBatch(choice, layer, [&](const Expert& expert, const Batch& batch) {
+      GateUpOfBatch(context, expert, batch, rows, std::span(inputs).subspan(1));
     });
   });
   context.Wait(OpSite::kGateUp);
-
-  const Range out_rows = context.worker.Share(dim, RowGroup());
+  const Range out_rows = context.worker.Share(context.config.dim, RowGroup());
   context.Time(OpKind::kMatMul, OpSite::kDown, [&] {
-    ForEachChoice(choice, layer, [&](size_t t, size_t i, const Expert& expert) {
-      const Product down[] = {{&expert.w_down, &no_bias, nullptr, 0}};
-      PackRows(choice.gate(t, i), width, {0, 1}, 1, down, context.own.pack);
-      MultiplyOwn(context, expert.w_down, out_rows, context.x() + t * dim, /*accumulate=*/true);
+    ForEachBatch(choice, layer, [&](const Expert& expert, const Batch& batch) {
+      AddDownOfBatch(context, expert, batch, out_rows);
     });
   });
   context.Wait(OpSite::kDown);

@@ -77,6 +77,9 @@ void Qkv(StepContext& context, const LayerWeights& layer) {
   Multiply(context, OpSite::kQkv, qkv, pack, /*accumulate=*/false);
   if (parallel) GateUp(context, layer, pack);
   context.Wait(OpSite::kQkv);
+  context.Tap(TapPoint::kQuery, context.buffers.q, context.q_dim());
+  context.Tap(TapPoint::kKey, context.buffers.k, context.kv_dim());
+  context.Tap(TapPoint::kValue, context.buffers.v, context.kv_dim());
   if (context.block.qk_norm == QkNorm::kRows) NormalizeQkRows(context, layer);
 }
 
@@ -87,6 +90,7 @@ void FeedForward(StepContext& context, const LayerWeights& layer) {
     GateUp(context, layer, NormAndPack(context, OpSite::kFfnNorm, layer.ffn_norm, products));
     context.Wait(OpSite::kGateUp);
   }
+  context.Tap(TapPoint::kGate, context.gate(), context.config.ffn_dim);
   AddBranch(context, OpSite::kDown, context.gate(), context.config.ffn_dim, layer.w_down, OpSite::kPostFfnNorm,
             layer.post_ffn_norm);
 }
@@ -129,6 +133,7 @@ void RunThread(StepContext& context, std::atomic<bool>& cancelled) {
   const size_t n_layers = context.config.n_layers;
   context.layer_index = n_layers;
   Embed(context);
+  context.Tap(TapPoint::kEmbedding, context.x(), context.config.dim);
   for (context.layer_index = 0; context.layer_index < n_layers; ++context.layer_index) {
     const LayerWeights& layer = context.weights.layers[context.layer_index];
     if (CancelledAfterQkv(context, layer, cancelled)) return;
@@ -139,9 +144,13 @@ void RunThread(StepContext& context, std::atomic<bool>& cancelled) {
       context.first = context.n - 1;
       context.n = 1;
     }
-    AddBranch(context, OpSite::kAttnOutput, Attend(context, layer), context.q_dim(), layer.wo, OpSite::kPostAttnNorm,
+    const float* attention = Attend(context, layer);
+    context.Tap(TapPoint::kAttention, attention, context.q_dim());
+    AddBranch(context, OpSite::kAttnOutput, attention, context.q_dim(), layer.wo, OpSite::kPostAttnNorm,
               layer.post_attn_norm);
+    context.Tap(TapPoint::kAttnOutput, context.x(), context.config.dim);
     FeedForward(context, layer);
+    context.Tap(TapPoint::kDown, context.x(), context.config.dim);
   }
   Logits(context);
 }

@@ -13,6 +13,27 @@
 
 namespace prenorm {
 
+/// Points of a step where its rows can be looked at.
+enum class TapPoint {
+  kEmbedding,   ///< x [n, dim] before the first layer.
+  kQuery,       ///< [n, n_heads * head_dim], before norms and positions.
+  kKey,         ///< [n, n_kv_heads * head_dim], likewise.
+  kValue,       ///< [n, n_kv_heads * head_dim].
+  kAttention,   ///< [n, n_heads * head_dim].
+  kAttnOutput,  ///< x with the attention branch added.
+  kRouter,      ///< [n, n_experts], shares of the experts, those of the chosen ones negative.
+  kGate,        ///< [n, ffn_dim], the input of the down product; not of a mixture.
+  kDown,        ///< x with the feed-forward branch added.
+};
+
+/// Looks at a step, for whoever compares it with another computation.
+class StepTap {
+ public:
+  virtual ~StepTap() = default;
+  /// `rows` [n, width], on one thread while the others wait. `layer` is n_layers for the embedding.
+  virtual void Record(TapPoint point, size_t layer, const float* rows, size_t n, size_t width) = 0;
+};
+
 /// What one step evaluates and where its results go.
 struct Step {
   std::span<const TokenId> tokens;  ///< At most the chunk of `buffers`; ids checked.
@@ -21,6 +42,7 @@ struct Step {
   float* all_logits = nullptr;      ///< [tokens.size(), vocab_size], or null.
   const std::atomic<bool>* cancel = nullptr;
   OpObserver* observer = nullptr;
+  StepTap* tap = nullptr;
 };
 
 /// Evaluates `step` on every thread of `team`. Returns false if it was cancelled: the cache then holds keys and values

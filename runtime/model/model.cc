@@ -34,6 +34,13 @@ size_t BytesOfDecodeStep(const ModelParts& parts) {
   return total;
 }
 
+// A model with parts for images has hundreds of tensors that are of no use here: the first few tell which.
+void WarnOfUnused(const std::vector<std::string>& names, std::vector<std::string>& warnings) {
+  constexpr size_t kNamed = 8;
+  for (size_t i = 0; i < std::min(names.size(), kNamed); ++i) warnings.push_back("tensor " + names[i] + " is not used");
+  if (names.size() > kNamed) warnings.push_back(std::to_string(names.size() - kNamed) + " more tensors are not used");
+}
+
 void CountBytes(const Binder& binder, ModelParts& parts) {
   std::map<DType, size_t> bytes_of_type;
   for (const TensorInfo* tensor : binder.matrices()) bytes_of_type[tensor->dtype] += tensor->bytes;
@@ -67,7 +74,7 @@ Result<std::shared_ptr<const Model>> Model::Load(const std::string& path, const 
   Binder binder(*parts->source);
   const Status built = BuildDecoder(**family, parts->tokenizer->vocab_size(), *parts, binder);
   if (!built.ok()) return built;
-  for (const std::string& name : binder.Unused()) parts->warnings.push_back("tensor " + name + " is not used");
+  WarnOfUnused(binder.Unused(), parts->warnings);
   parts->made_weights = binder.TakeMade();
   CountBytes(binder, *parts);
   if (Status status = InterleaveWeights(binder.matrices(), *parts, options.progress); !status.ok()) return status;

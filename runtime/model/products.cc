@@ -33,19 +33,17 @@ void PackRows(const float* input, size_t width, Range rows, size_t n, std::span<
   }
 }
 
-void Normalize(const StepContext& context, const NormWeights& norm, const float* x, float* out, size_t rows,
-               size_t cols) {
-  const float eps = context.config.norm_eps;
+void Normalize(const StepContext& context, const float* gain, const float* bias, const float* x, float* out,
+               size_t rows, size_t cols) {
   if (context.block.norm == NormKind::kRms) {
     RmsNormOptions options;
-    options.eps = eps;
-    RmsNorm(x, cols, norm.gain.data(), out, cols, rows, cols, options);
-    return;
+    options.eps = context.config.norm_eps;
+    RmsNorm(x, cols, gain, out, cols, rows, cols, options);
+  } else {
+    LayerNormOptions options;
+    options.eps = context.config.norm_eps;
+    LayerNorm(x, cols, gain, bias, out, cols, rows, cols, options);
   }
-  LayerNormOptions options;
-  options.eps = eps;
-  const float* bias = norm.bias.empty() ? nullptr : norm.bias.data();
-  LayerNorm(x, cols, norm.gain.data(), bias, out, cols, rows, cols, options);
 }
 
 StepBuffers::Pack NormAndPack(StepContext& context, OpSite site, const NormWeights& norm,

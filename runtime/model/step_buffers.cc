@@ -65,8 +65,10 @@ Result<StepBuffers> StepBuffers::Create(const ModelConfig& config, const BlockSp
 
   Layout own;
   Private& first = buffers.first_private;
-  own.Add(first.pack.f32, ActivationBytes(ActivationFormat::kF32, widest, 1));
-  own.Add(first.pack.int8, ActivationBytes(ActivationFormat::kInt8, widest, 1));
+  const size_t own_tokens = block.n_experts == 0 ? 1 : kExpertTokens;
+  own.Add(first.pack.f32, ActivationBytes(ActivationFormat::kF32, widest, own_tokens));
+  own.Add(first.pack.int8, ActivationBytes(ActivationFormat::kInt8, widest, own_tokens));
+  own.Add(first.expert_rows, block.n_experts == 0 ? 0 : kExpertTokens * config.dim * sizeof(float));
   own.Add(first.row, std::max(config.dim, q_dim) * sizeof(float));
   own.Add(first.q, std::max(tile_rows, config.n_heads) * config.head_dim * sizeof(float));
   own.Add(first.out_tile, tile_rows * config.head_dim * sizeof(float));
@@ -91,6 +93,7 @@ StepBuffers::Private StepBuffers::OfThread(int thread) const {
   };
   const Private& first = first_private;
   return {{moved(first.pack.f32), moved(first.pack.int8)},
+          moved(first.expert_rows),
           moved(first.row),
           moved(first.q),
           moved(first.out_tile),

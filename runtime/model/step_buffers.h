@@ -15,6 +15,9 @@ namespace prenorm {
 /// Prompt tokens whose attention one thread computes together.
 inline constexpr size_t kAttentionTokens = 16;
 
+/// Tokens that one thread multiplies with one expert of a mixture together.
+inline constexpr size_t kExpertTokens = 16;
+
 /// Work space for up to `chunk` tokens. All f32 unless said otherwise.
 struct StepBuffers {
   /// `capacity`: positions of the cache, which bound the partial results of one token's attention.
@@ -29,7 +32,8 @@ struct StepBuffers {
   };
   /// What a thread needs for itself.
   struct Private {
-    Pack pack;         // one token
+    Pack pack;         // one token, of a mixture kExpertTokens
+    float* expert_rows;  // [kExpertTokens, dim], of a mixture only
     float* row;        // [max(dim, n_heads * head_dim)], a normalized row or one token's attention
     float* q;          // [kAttentionTokens, group, head_dim] of a tile, or [n_heads, head_dim] of one token
     float* out_tile;   // [kAttentionTokens, group, head_dim]

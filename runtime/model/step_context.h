@@ -46,6 +46,12 @@ struct StepContext {
   void Wait(OpSite site) {
     Time(OpKind::kBarrier, site, [&] { worker.Wait(); });
   }
+  /// Shows rows that are complete on every thread. Without a tap it costs a branch.
+  void Tap(TapPoint point, const float* rows, size_t width) {
+    if (step.tap == nullptr) [[likely]] return;
+    if (worker.thread() == 0) step.tap->Record(point, layer_index, rows, n, width);
+    worker.Wait();
+  }
 };
 
 /// One matrix of a stage and where its result goes: row r of token t at out[t * stride + r].
@@ -59,8 +65,13 @@ struct Product {
 inline Product ProductOf(const Linear& linear, float* out) { return {&linear.w, &linear.bias, out, linear.w.rows}; }
 
 /// out[r] = the block's kind of norm of row r of x, rows of `cols` elements one after the other. out == x is allowed.
-void Normalize(const StepContext& context, const NormWeights& norm, const float* x, float* out, size_t rows,
-               size_t cols);
+/// `bias` may be null.
+void Normalize(const StepContext& context, const float* gain, const float* bias, const float* x, float* out,
+               size_t rows, size_t cols);
+inline void Normalize(const StepContext& context, const NormWeights& norm, const float* x, float* out, size_t rows,
+                      size_t cols) {
+  Normalize(context, norm.gain.data(), norm.bias.empty() ? nullptr : norm.bias.data(), x, out, rows, cols);
+}
 
 /// Norm of the rows of x, made ready for `products`; without weights the rows as they are. One token: each thread for
 /// itself, without a barrier, and the row is in own.row; else the rows are in buffers.normed.

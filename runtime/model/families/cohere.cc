@@ -35,7 +35,7 @@ Status BuildCohere(ModelParts& parts, Binder& binder, ConfigReader& reader) {
 
 Status BuildCohere2(ModelParts& parts, Binder& binder, ConfigReader& reader) {
   ReadCohere(parts, binder, reader);
-  const size_t pattern = reader.Size("attention.sliding_window_pattern", 1u << 12, 4);
+  const size_t pattern = ReadWindowPattern(reader, 4);
   if (!reader.status().ok()) return reader.status();
   const std::vector<bool> local = ReadWindows(reader, parts, [&](size_t i) { return (i + 1) % pattern != 0; });
   for (size_t i = 0; i < local.size(); ++i) {

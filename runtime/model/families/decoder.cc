@@ -17,6 +17,8 @@ constexpr size_t kMaxHeads = 1u << 14;
 constexpr size_t kMaxContext = 1u << 28;
 constexpr size_t kMaxExperts = 1u << 12;
 
+constexpr std::string_view kPatternKey = "attention.sliding_window_pattern";
+
 // Both key and default differ: GGUF counts elements, config.json gives their share of a head.
 size_t RotatedElements(ConfigReader& reader, size_t head_dim) {
   if (!reader.is_hf()) return reader.Size("rope.dimension_count", kMaxWidth, head_dim);
@@ -122,8 +124,8 @@ void RotateAllLayers(ConfigReader& reader, Binder& binder, ModelParts& parts) {
 std::vector<bool> ReadWindows(ConfigReader& reader, ModelParts& parts, const std::function<bool(size_t)>& slides) {
   std::vector<bool> sliding(parts.block.layers.size(), false);
   const std::vector<std::string_view> listed = reader.Texts("layer_types");
-  const bool has_window = reader.Has("attention.sliding_window");
-  const size_t window = has_window ? reader.Size("attention.sliding_window", kMaxContext) : 0;
+  const std::vector<uint64_t> flags = reader.Numbers(kPatternKey);
+  const size_t window = reader.Count("attention.sliding_window", kMaxContext);
   if (!listed.empty() && listed.size() != sliding.size()) {
     reader.Fail(StatusCode::kBadModel, "key layer_types: expected " + std::to_string(sliding.size()) +
                                            " kinds of layers, found " + std::to_string(listed.size()));
@@ -133,10 +135,15 @@ std::vector<bool> ReadWindows(ConfigReader& reader, ModelParts& parts, const std
       reader.Fail(StatusCode::kUnsupported, "layers of type '" + std::string(listed[i]) +
                                                 "' are not supported\nsupported: full_attention, sliding_attention");
     }
-    sliding[i] = listed.empty() ? slides(i) : listed[i] == "sliding_attention";
+    if (!listed.empty()) sliding[i] = listed[i] == "sliding_attention";
+    else sliding[i] = flags.size() == sliding.size() ? flags[i] != 0 : slides(i);
     if (sliding[i]) parts.block.layers[i].window = window;
   }
   return sliding;
+}
+
+size_t ReadWindowPattern(ConfigReader& reader, size_t usual) {
+  return reader.Numbers(kPatternKey).empty() ? reader.Size(kPatternKey, kMaxLayers, usual) : usual;
 }
 
 Gate ReadGate(ConfigReader& reader, Gate usual) {
@@ -153,9 +160,9 @@ Gate ReadGate(ConfigReader& reader, Gate usual) {
 }
 
 void ReadExperts(ConfigReader& reader, ModelParts& parts) {
-  if (!reader.Has("expert_count")) return;
   BlockSpec& block = parts.block;
-  block.n_experts = reader.Size("expert_count", kMaxExperts);
+  block.n_experts = reader.Count("expert_count", kMaxExperts);
+  if (block.n_experts == 0) return;
   block.n_experts_used = reader.Size("expert_used_count", block.n_experts);
   block.expert_ffn_dim = reader.Size("expert_feed_forward_length", kMaxWidth, parts.config.ffn_dim);
 }

@@ -20,10 +20,13 @@ void ReadDecoderConfig(ConfigReader& reader, const Binder& binder, ModelParts& p
 /// All layers rotate by one table, which is read here, and attend to everything.
 void RotateAllLayers(ConfigReader& reader, Binder& binder, ModelParts& parts);
 
-/// Gives a window of attention.sliding_window keys to the layers that config.json lists as sliding, or, where the file
-/// has no list, to those for which `slides(layer)` holds. Without the key no layer has one. Call after RotateAllLayers.
+/// Gives a window of attention.sliding_window keys to the layers that the file lists as sliding, or, where it has no
+/// list, to those for which `slides(layer)` holds. Without the key, or with 0, no layer has one. Call after RotateAllLayers.
 /// Returns whether layer i slides, for each.
 std::vector<bool> ReadWindows(ConfigReader& reader, ModelParts& parts, const std::function<bool(size_t)>& slides);
+
+/// Every how many layers one does not slide, or `usual`, where the file has no number for it.
+size_t ReadWindowPattern(ConfigReader& reader, size_t usual);
 
 /// Refuses an activation that is not in the list; config.json names it, GGUF files leave it to the architecture, whose
 /// activation is `usual`.

@@ -75,7 +75,7 @@ Status BuildGemma3(ModelParts& parts, Binder& binder, ConfigReader& reader) {
   if (!reader.status().ok()) return reader.status();
   ReadAttentionScale(parts, reader, /*layers_of_27b=*/62);
   // The architecture's defaults, which GGUF files leave out: five local layers for each global one, base 10000.
-  const size_t pattern = reader.Size("attention.sliding_window_pattern", 1u << 12, 6);
+  const size_t pattern = ReadWindowPattern(reader, 6);
   const std::vector<bool> local = ReadWindows(reader, parts, [&](size_t i) { return (i + 1) % pattern != 0; });
   parts.block.ropes.push_back(PlainRope(parts.config, reader.Number("rope.freq_base_swa", /*positive=*/true, 10000.0f)));
   for (size_t i = 0; i < local.size(); ++i) parts.block.layers[i].rope = local[i] ? 1 : 0;

@@ -92,6 +92,12 @@ RopeTable ReadRope(ConfigReader& reader, const ModelConfig& config, Binder& bind
   if (!reader.status().ok()) return {};
   const std::vector<float> divisors = binder.OptionalVector("rope_freqs.weight", frequencies.size());
   for (size_t i = 0; i < divisors.size(); ++i) frequencies[i] /= static_cast<double>(divisors[i]);
+  for (const double frequency : frequencies) {
+    if (std::isfinite(frequency) && std::isfinite(magnitude)) continue;
+    reader.Fail(StatusCode::kBadModel, "the rotary frequencies are not finite: rope.freq_base, scaling and rope_freqs "
+                                       "do not fit together");
+    return {};
+  }
   return Rounded(frequencies, magnitude);
 }
 

@@ -44,7 +44,9 @@ std::vector<std::string> Names() {
   return names;
 }
 
-fs::path Place(const std::string& name) { return fs::path(testing::TempDir()) / ("prenorm_families_" + std::to_string(getpid()) + name); }
+fs::path Place(const std::string& name) {
+  return fs::path(testing::TempDir()) / ("prenorm_families_" + std::to_string(getpid()) + "_" + name);
+}
 
 std::shared_ptr<const Model> Load(const fs::path& path) {
   Result<std::shared_ptr<const Model>> model = Model::Load(path.string());
