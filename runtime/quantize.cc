@@ -1,14 +1,20 @@
 // Reads a model file row by row and writes it again in other storage types.
+#include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <system_error>
 #include <utility>
 
 #include "prenorm/dequantize.h"
 #include "prenorm/quantize.h"
+#include "prenorm/session.h"
 #include "runtime/loader/gguf_writer.h"
 #include "runtime/loader/open.h"
+#include "runtime/parallel/buffer.h"
+#include "runtime/parallel/team.h"
 #include "runtime/quantize_recipe.h"
 
 namespace prenorm {
@@ -33,17 +39,42 @@ std::vector<std::string> StandInNotes(const std::map<std::pair<DType, DType>, si
   return notes;
 }
 
-Status WriteConverted(const TensorInfo& tensor, DType type, GgufFileWriter& writer) {
-  if (type == tensor.dtype) return writer.WriteTensor({tensor.data, static_cast<size_t>(tensor.bytes)});
+// Elements that are encoded between two looks at the progress callback: some tens of milliseconds.
+constexpr size_t kSlabElements = size_t{1} << 21;
+
+// One tensor in another type, in slabs of rows that all threads share. False from `progress`, which gets the bytes of
+// the old tensor done, ends it.
+Status WriteConverted(const TensorInfo& tensor, DType type, Team& team, const std::function<bool(uint64_t)>& progress,
+                      GgufFileWriter& writer) {
+  const Status cancelled(StatusCode::kCancelled, "quantization was cancelled");
   const size_t cols = tensor.cols();
   const size_t row_bytes = RowBytes(type, cols);
-  std::vector<float> row(cols);
-  std::vector<uint8_t> encoded(row_bytes * tensor.rows());
-  for (size_t r = 0; r < tensor.rows(); ++r) {
-    DequantizeRow(tensor.dtype, tensor.data + r * tensor.row_bytes(), cols, row.data());
-    QuantizeRow(type, row.data(), cols, encoded.data() + r * row_bytes);
+  std::span<const uint8_t> bytes{tensor.data, static_cast<size_t>(tensor.bytes)};
+  Result<Buffer> encoded = Buffer();
+  if (type != tensor.dtype) {
+    encoded = Buffer::Allocate(row_bytes * tensor.rows(), "a quantized tensor");
+    const Result<Buffer> f32_rows =
+        Buffer::Allocate(static_cast<size_t>(team.threads()) * cols * sizeof(float), "rows to quantize");
+    if (!encoded.ok()) return encoded.status();
+    if (!f32_rows.ok()) return f32_rows.status();
+    uint8_t* blocks = encoded->as<uint8_t>();
+    const size_t slab = std::max<size_t>(1, kSlabElements / std::max<size_t>(1, cols));
+    for (size_t begin = 0; begin < tensor.rows(); begin += slab) {
+      const size_t count = std::min(slab, tensor.rows() - begin);
+      team.Run([&](Worker& worker) {
+        const Range rows = worker.Share(count);
+        float* row = f32_rows->as<float>() + static_cast<size_t>(worker.thread()) * cols;
+        for (size_t r = begin + rows.begin; r < begin + rows.end; ++r) {
+          DequantizeRow(tensor.dtype, tensor.data + r * tensor.row_bytes(), cols, row);
+          QuantizeRow(type, row, cols, blocks + r * row_bytes);
+        }
+      });
+      if (!progress((begin + count) * tensor.row_bytes())) return cancelled;
+    }
+    bytes = {blocks, row_bytes * tensor.rows()};
   }
-  return writer.WriteTensor(encoded);
+  if (Status status = writer.WriteTensor(bytes); !status.ok()) return status;
+  return progress(tensor.bytes) ? Status() : cancelled;
 }
 
 }  // namespace
@@ -72,6 +103,7 @@ Result<QuantizeReport> QuantizeFile(const std::string& from, const std::string& 
   std::vector<DType> types;
   std::map<std::pair<DType, DType>, size_t> stand_ins;
   QuantizeReport report;
+  uint64_t elements = 0;
   for (const TensorInfo& tensor : source.tensors()) {
     const TypeChoice choice = ChooseType(*recipe, tensor, n_layers, tied);
     if (choice.type != tensor.dtype && !IsPlain(tensor.dtype)) {
@@ -81,10 +113,13 @@ Result<QuantizeReport> QuantizeFile(const std::string& from, const std::string& 
     }
     if (choice.type != choice.wanted) ++stand_ins[{choice.wanted, choice.type}];
     types.push_back(choice.type);
+    elements += tensor.elements();
     report.bytes_before += tensor.bytes;
     report.bytes_after += RowBytes(choice.type, tensor.cols()) * tensor.rows();
   }
   report.notes = StandInNotes(stand_ins);
+  report.bits_per_weight = elements == 0 ? 0 : 8.0 * static_cast<double>(report.bytes_after) / static_cast<double>(elements);
+  report.threads = options.threads > 0 ? options.threads : DefaultThreads().threads;
 
   Result<GgufFileWriter> writer = GgufFileWriter::Create(to);
   if (!writer.ok()) return writer.status();
@@ -96,15 +131,16 @@ Result<QuantizeReport> QuantizeFile(const std::string& from, const std::string& 
   writer->AddU32("general.file_type", recipe->file_type);
   writer->AddU32("general.quantization_version", 2);
   for (size_t i = 0; i < types.size(); ++i) writer->AddTensor(source.tensors()[i], types[i]);
+  Team team(report.threads);
   uint64_t done = 0;
   for (size_t i = 0; i < types.size(); ++i) {
     const TensorInfo& tensor = source.tensors()[i];
-    if (Status status = WriteConverted(tensor, types[i], *writer); !status.ok()) return status;
+    const auto progress = [&](uint64_t of_tensor) {
+      const double all = static_cast<double>(std::max<uint64_t>(1, report.bytes_before));
+      return !options.progress || options.progress(static_cast<float>(static_cast<double>(done + of_tensor) / all));
+    };
+    if (Status status = WriteConverted(tensor, types[i], team, progress, *writer); !status.ok()) return status;
     done += tensor.bytes;
-    const float share =
-        static_cast<float>(done) / static_cast<float>(report.bytes_before == 0 ? 1 : report.bytes_before);
-    if (options.progress && !options.progress(share))
-      return Status(StatusCode::kCancelled, "quantization was cancelled");
   }
   if (Status status = writer->Finish(); !status.ok()) return status;
   return report;

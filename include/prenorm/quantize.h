@@ -34,13 +34,18 @@ struct QuantizeOptions {
   /// value and down projections; where rows are no multiple of 256 Q5_0, Q5_1 and Q8_0 take their places, and the
   /// report says so.
   std::string recipe = "Q4_K_M";
-  /// Called after each tensor with the share done in [0, 1]; return false to cancel (kCancelled).
+  /// Called several times a second with the share done in [0, 1], always by the calling thread; return false to cancel
+  /// (kCancelled).
   std::function<bool(float)> progress;
+  /// 0 means DefaultThreads(). The file does not depend on it.
+  int threads = 0;
 };
 
 struct QuantizeReport {
   uint64_t bytes_before = 0;  ///< Of all tensors.
   uint64_t bytes_after = 0;
+  double bits_per_weight = 0;  ///< Of the new file.
+  int threads = 1;             ///< That took part.
   std::vector<std::string> notes;  ///< Each thing that differs from the recipe's plain reading, one sentence.
 };
 

@@ -102,6 +102,21 @@ TEST_F(QuantizeFileTest, HoldsTheRowsThatTheEncoderGives) {
   EXPECT_NE(again.status().message().find("token_embd.weight"), std::string::npos);
 }
 
+TEST_F(QuantizeFileTest, WritesTheSameBytesWithAnyNumberOfThreads) {
+  WriteFrom(Model());
+  const auto file_of = [&](int threads) {
+    const Result<QuantizeReport> report = QuantizeFile(from_, to_, {.recipe = "Q5_K_M", .progress = nullptr, .threads = threads});
+    EXPECT_TRUE(report.ok()) << report.status().message();
+    EXPECT_EQ(report->threads, threads);
+    std::ifstream in(to_, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  const std::string one = file_of(1);
+  EXPECT_GT(one.size(), 1000u);
+  EXPECT_EQ(file_of(2), one);
+  EXPECT_EQ(file_of(7), one);
+}
+
 TEST_F(QuantizeFileTest, LeavesNothingBehindWhenItFails) {
   WriteFrom(Model());
   const auto cancel = [](float) { return false; };
