@@ -5,24 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "prenorm/session.h"
+#include "runtime/parallel/cgroup.h"
 
 namespace prenorm {
 namespace {
-
-std::optional<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 std::optional<double> ParseNumber(std::string_view text) {
   try {
@@ -50,54 +41,29 @@ std::vector<int> AffinityList() {
   return list;
 }
 
-// Path of this process in the hierarchy that has `controller` ("" for v2), e.g. "/user.slice/x"; absent if not listed.
-std::optional<std::string> CgroupPath(const std::string& root, std::string_view controller) {
-  const std::optional<std::string> text = ReadFile(root + "/proc/self/cgroup");
-  if (!text) return std::nullopt;
-  std::istringstream lines(*text);
-  for (std::string line; std::getline(lines, line);) {  // hierarchy-id:controllers:path
-    const size_t first = line.find(':');
-    const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    if (controllers.find("," + std::string(controller) + ",") != std::string::npos) return line.substr(second + 1);
-  }
-  return std::nullopt;
-}
-
 std::optional<double> QuotaOfV1(const std::string& folder) {
-  const auto quota_text = ReadFile(folder + "/cpu.cfs_quota_us");
-  const auto period_text = ReadFile(folder + "/cpu.cfs_period_us");
+  const auto quota_text = ReadSystemFile(folder + "/cpu.cfs_quota_us");
+  const auto period_text = ReadSystemFile(folder + "/cpu.cfs_period_us");
   if (!quota_text || !period_text) return std::nullopt;
   const auto quota = ParseNumber(*quota_text), period = ParseNumber(*period_text);
   if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
   return *quota / *period;
 }
 
-// The tightest quota from the process's own group up to the mount point: every ancestor binds.
-template <typename QuotaOf>
-std::optional<double> TightestQuota(const std::string& mount, std::string path, QuotaOf quota_of) {
-  std::optional<double> tightest;
-  while (true) {
-    const std::optional<double> quota = quota_of(mount + (path == "/" ? "" : path));
-    if (quota && (!tightest || *quota < *tightest)) tightest = quota;
-    if (path.empty() || path == "/") return tightest;
-    path.resize(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
-  }
-}
-
+// The tightest quota of all groups that the process is in.
 std::optional<double> ReadQuota(const std::string& root) {
   std::optional<double> tightest;
   const auto consider = [&](std::optional<double> quota) {
     if (quota && (!tightest || *quota < *tightest)) tightest = quota;
   };
   if (const auto path = CgroupPath(root, "")) {
-    consider(TightestQuota(root + "/sys/fs/cgroup", *path, [](const std::string& folder) -> std::optional<double> {
-      const auto text = ReadFile(folder + "/cpu.max");
-      return text ? ParseCpuMax(*text) : std::nullopt;
-    }));
+    VisitCgroupFolders(root + "/sys/fs/cgroup", *path, [&](const std::string& folder) {
+      if (const auto text = ReadSystemFile(folder + "/cpu.max")) consider(ParseCpuMax(*text));
+    });
   }
-  if (const auto path = CgroupPath(root, "cpu")) consider(TightestQuota(root + "/sys/fs/cgroup/cpu", *path, QuotaOfV1));
+  if (const auto path = CgroupPath(root, "cpu")) {
+    VisitCgroupFolders(root + "/sys/fs/cgroup/cpu", *path, [&](const std::string& folder) { consider(QuotaOfV1(folder)); });
+  }
   return tightest;
 }
 
@@ -105,7 +71,7 @@ std::optional<int> CountPhysicalCores(const std::string& root, const std::vector
   std::set<std::pair<std::string, std::string>> cores;
   for (const int cpu : cpus) {
     const std::string folder = root + "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
-    const auto package = ReadFile(folder + "physical_package_id"), core = ReadFile(folder + "core_id");
+    const auto package = ReadSystemFile(folder + "physical_package_id"), core = ReadSystemFile(folder + "core_id");
     if (!package || !core) return std::nullopt;
     cores.emplace(*package, *core);
   }

@@ -42,4 +42,9 @@ int FailModel(const Status& status) {
   return status.code() == StatusCode::kNotFound || status.code() == StatusCode::kIo ? kExitModel : code;
 }
 
+Status OutOfRange(const char* name, int64_t value, const std::string& range) {
+  return Status(StatusCode::kInvalidArgument, std::string("An option is out of range.\n") + name + ": expected " + range +
+                                                  ", found " + std::to_string(value) + "\nGive a value in that range.");
+}
+
 }  // namespace prenorm::tools

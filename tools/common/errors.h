@@ -1,6 +1,9 @@
 // Exit codes and the three lines of an error.
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include "prenorm/status.h"
 
 namespace prenorm::tools {
@@ -23,5 +26,8 @@ int Fail(const Status& status);
 
 /// As Fail for errors that concern the model file: one that cannot be found or read counts as a bad model too.
 int FailModel(const Status& status);
+
+/// kInvalidArgument for a number that an option cannot have; `range` says in words which it can.
+Status OutOfRange(const char* name, int64_t value, const std::string& range);
 
 }  // namespace prenorm::tools

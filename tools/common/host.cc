@@ -1,45 +1,12 @@
-// /proc and the cgroup files; JSON that names the host.
+// /proc/cpuinfo; JSON that names the host.
 #include "tools/common/host.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
-#include <limits>
 
 #include "prenorm/target.h"
 
 namespace prenorm::tools {
-namespace {
-
-constexpr uint64_t kUnknown = std::numeric_limits<uint64_t>::max();
-
-// A file that holds one number; kUnknown for "max" or no file.
-uint64_t NumberIn(const std::string& path) {
-  std::ifstream in(path);
-  uint64_t value = 0;
-  return in >> value ? value : kUnknown;
-}
-
-// The number behind `key` in a file of "key number" lines, whatever unit follows.
-uint64_t NumberOf(const std::string& key, const std::string& path) {
-  std::ifstream in(path);
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with(key + " ")) return std::strtoull(line.c_str() + key.size(), nullptr, 10);
-  }
-  return kUnknown;
-}
-
-// What the limit of cgroup version 2, as containers see it, leaves. Cached files count as used there, but can go.
-uint64_t CgroupMemoryLeft() {
-  const uint64_t limit = NumberIn("/sys/fs/cgroup/memory.max"), used = NumberIn("/sys/fs/cgroup/memory.current");
-  const uint64_t cached = NumberOf("file", "/sys/fs/cgroup/memory.stat");
-  if (limit == kUnknown || used == kUnknown || cached == kUnknown) return kUnknown;
-  return limit - std::min(limit, used - std::min(used, cached));
-}
-
-}  // namespace
-
 std::string CpuName() {
   std::ifstream in("/proc/cpuinfo");
   for (std::string line; std::getline(in, line);) {
@@ -48,11 +15,6 @@ std::string CpuName() {
     if (colon != std::string::npos) return line.substr(colon + 2);
   }
   return "unknown";
-}
-
-uint64_t AvailableMemory() {
-  const uint64_t kib = NumberOf("MemAvailable:", "/proc/meminfo");
-  return std::min(CgroupMemoryLeft(), kib == kUnknown ? kUnknown : kib * 1024);
 }
 
 std::string SizeText(uint64_t bytes) {

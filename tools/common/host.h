@@ -11,9 +11,6 @@ namespace prenorm::tools {
 /// Name of the processor, e.g. from /proc/cpuinfo; "unknown" where it cannot be told.
 std::string CpuName();
 
-/// Bytes that this process can still use: what the machine has free, or what its cgroup leaves; UINT64_MAX if unknown.
-uint64_t AvailableMemory();
-
 /// "1.2 GB", "98.4 MB".
 std::string SizeText(uint64_t bytes);
 

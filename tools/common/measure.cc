@@ -7,7 +7,7 @@
 #include <memory>
 #include <new>
 
-#include "tools/common/host.h"
+#include "prenorm/doctor.h"
 
 namespace prenorm::tools {
 

@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <limits>
 
+#include "prenorm/doctor.h"
 #include "prenorm/target.h"
 #include "tools/common/catalog.h"
+#include "tools/common/errors.h"
 #include "tools/common/host.h"
 #include "tools/common/interrupt.h"
 #include "tools/common/terminal.h"
@@ -33,11 +35,6 @@ SessionOptions::Cache CacheType(const std::string& name) {
   if (name == "f16") return SessionOptions::Cache::kF16;
   if (name == "bf16") return SessionOptions::Cache::kBF16;
   return SessionOptions::Cache::kAuto;
-}
-
-Status OutOfRange(const char* name, int64_t value, const char* range) {
-  return Status(StatusCode::kInvalidArgument, std::string("An option is out of range.\n") + name + ": expected " + range +
-                                                  ", found " + std::to_string(value) + "\nGive a value in that range.");
 }
 
 }  // namespace
@@ -83,7 +80,7 @@ Result<std::unique_ptr<Session>> OpenSession(const OpenedModel& opened, const Op
   if (options.context < 0) return OutOfRange("--context", options.context, "1 or more");
   const size_t longest = opened.model->config().max_seq_len;
   if (static_cast<uint64_t>(options.context) > longest) {
-    return OutOfRange("--context", options.context, ("1 to " + std::to_string(longest) + ", what the model was made for").c_str());
+    return OutOfRange("--context", options.context, "1 to " + std::to_string(longest) + ", what the model was made for");
   }
   if (options.chunk < 1) return OutOfRange("--chunk", options.chunk, "1 or more");
   SessionOptions session_options;
