@@ -12,8 +12,19 @@
 namespace prenorm {
 
 struct ChatMessage {
-  std::string role;     ///< "system", "user" or "assistant".
-  std::string content;  ///< Plain text: markers inside it never become control tokens.
+  std::string role;         ///< "system", "developer", "user", "assistant", "tool", "ipython" or "function".
+  std::string content;      ///< Plain text: markers inside it never become control tokens.
+  std::string fields = {};  ///< JSON object of further members that templates read (tool_calls, tool_call_id, name,
+                            ///< reasoning_content), or empty. Null members are left out, as in transformers.
+};
+
+/// What a template is told besides the messages.
+struct ChatOptions {
+  /// Ends where the assistant begins to speak; otherwise where the last message ends.
+  bool add_generation_prompt = true;
+  /// JSON object of template variables, or empty: {"tools": [...], "documents": [...], "enable_thinking": false}.
+  /// All strings in it are data like a message's content.
+  std::string arguments = {};
 };
 
 struct ChatPrompt {
@@ -21,9 +32,15 @@ struct ChatPrompt {
   std::vector<TokenId> ids;  ///< Exactly one BOS where the model has one (case T14).
 };
 
-/// Renders `messages` with the model's template, ending where the assistant begins to speak.
-/// Errors: kTemplate with line and column when the template raises an error; kUnsupported when the model has no template
-/// or one that Prenorm cannot render: nothing is guessed.
-Result<ChatPrompt> RenderChat(const Model& model, std::span<const ChatMessage> messages);
+/// Renders `messages` with the model's template, as transformers does.
+///
+/// System      where the template refuses a system message or drops it, its text precedes the text of the first user
+///             message, with an empty line between (case T24).
+/// Markers     only what the template itself writes, special tokens and the role's name can become control tokens.
+/// Errors      kTemplate with line and column, and the template's own words, when it raises an error or breaks a limit;
+///             kUnsupported when the model has no template, or one that needs what Prenorm does not have: nothing is
+///             guessed; kInvalidArgument for no messages, other roles, or ill-formed JSON. The next call starts afresh.
+/// Threads     any number at once.
+Result<ChatPrompt> RenderChat(const Model& model, std::span<const ChatMessage> messages, const ChatOptions& options = {});
 
 }  // namespace prenorm

@@ -71,6 +71,8 @@ class Tokenizer {
   TokenId bos() const;
   /// Whether add_special puts bos() first.
   bool adds_bos() const;
+  /// End of a text, the first that the model file names; -1 if the model has none.
+  TokenId eos() const;
   /// Every token that ends an answer (end of text, of turn, of message), ascending; may be empty.
   std::span<const TokenId> end_tokens() const;
   bool IsControl(TokenId id) const;

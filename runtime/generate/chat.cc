@@ -1,12 +1,19 @@
 // RenderChat: messages through the model's template into text and ids.
 #include "prenorm/chat.h"
 
-#include <optional>
+#include <ctime>
+#include <string>
 
-#include "runtime/generate/chatml.h"
+#include "runtime/chat_template/system_message.h"
+#include "runtime/chat_template/template.h"
 
 namespace prenorm {
 namespace {
+
+using chat_template::IsKnownRole;
+using chat_template::Rendering;
+using chat_template::Template;
+using chat_template::TemplateInput;
 
 Status CheckMessages(std::span<const ChatMessage> messages) {
   if (messages.empty()) {
@@ -14,17 +21,24 @@ Status CheckMessages(std::span<const ChatMessage> messages) {
   }
   for (size_t i = 0; i < messages.size(); ++i) {
     const std::string& role = messages[i].role;
-    if (role == "system" || role == "user" || role == "assistant") continue;
+    if (IsKnownRole(role)) continue;
     return Status(StatusCode::kInvalidArgument, "A message has an unknown role.\nmessage " + std::to_string(i + 1) +
-                                                    ": expected system, user or assistant, found \"" + role +
-                                                    "\"\nUse one of the three.");
+                                                    ": expected system, developer, user, assistant, tool, ipython or function, found \"" +
+                                                    role + "\"\nUse one of them.");
   }
   return Status();
 }
 
+std::tm LocalTime() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  return local;
+}
+
 }  // namespace
 
-Result<ChatPrompt> RenderChat(const Model& model, std::span<const ChatMessage> messages) {
+Result<ChatPrompt> RenderChat(const Model& model, std::span<const ChatMessage> messages, const ChatOptions& options) {
   if (Status status = CheckMessages(messages); !status.ok()) return status;
   if (model.chat_template().empty()) {
     return Status(StatusCode::kUnsupported,
@@ -32,19 +46,27 @@ Result<ChatPrompt> RenderChat(const Model& model, std::span<const ChatMessage> m
                   "tokenizer.chat_template: expected Jinja source, found nothing\n"
                   "Continue raw text instead: prenorm generate MODEL -p TEXT");
   }
-  const std::optional<ChatMlTemplate> chat = ParseChatMl(model.chat_template());
-  if (!chat) {
-    return Status(StatusCode::kUnsupported,
-                  "The model's chat template is of a kind that Prenorm cannot render.\n"
-                  "tokenizer.chat_template: expected the ChatML shape (markers around role and content, as in SmolLM2)\n"
-                  "Write the prompt out instead: prenorm generate MODEL --special -p TEXT");
+  const Result<Template> chat = Template::Compile(model.chat_template());
+  if (!chat.ok()) {
+    return Status(chat.status().code(),
+                  chat.status().message() + "\nWrite the prompt out instead: prenorm generate MODEL --special -p TEXT");
   }
-
-  const std::vector<TextSegment> segments = ChatMlSegments(*chat, messages);
-  ChatPrompt prompt;
-  for (const TextSegment& segment : segments) prompt.text += segment.text;
-  // Not add_special: some models would also end the text, and here the assistant is about to speak.
   const Tokenizer& tokenizer = model.tokenizer();
+  TemplateInput input;
+  input.messages = messages;
+  input.add_generation_prompt = options.add_generation_prompt;
+  input.arguments = options.arguments;
+  if (tokenizer.bos() >= 0) input.bos_token = std::string(tokenizer.TokenText(tokenizer.bos()));
+  if (tokenizer.eos() >= 0) input.eos_token = std::string(tokenizer.TokenText(tokenizer.eos()));
+  input.now = LocalTime();
+  const Result<Rendering> rendering = chat_template::RenderWithSystem(*chat, input);
+  if (!rendering.ok()) return rendering.status();
+
+  ChatPrompt prompt;
+  prompt.text = rendering->Text();
+  std::vector<TextSegment> segments;
+  for (const auto& part : rendering->parts) segments.push_back({part.text, part.origin == chat_template::Origin::kTemplate});
+  // Not add_special: some models would also end the text, and here the assistant is about to speak.
   Result<std::vector<TokenId>> ids = tokenizer.EncodeSegments(segments);
   if (!ids.ok()) return ids.status();
   prompt.ids = std::move(ids).value();

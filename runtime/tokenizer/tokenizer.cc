@@ -212,6 +212,8 @@ bool Tokenizer::adds_bos() const {
   return impl_->spec.bos >= 0 && std::find(prefix.begin(), prefix.end(), impl_->spec.bos) != prefix.end();
 }
 
+TokenId Tokenizer::eos() const { return impl_->spec.end_tokens.empty() ? -1 : impl_->spec.end_tokens.front(); }
+
 std::span<const TokenId> Tokenizer::end_tokens() const { return impl_->end_tokens; }
 
 bool Tokenizer::IsControl(TokenId id) const {

@@ -1,0 +1,211 @@
+// Statements.
+#include "runtime/chat_template/filters.h"
+#include "runtime/chat_template/interpreter.h"
+#include "runtime/chat_template/objects.h"
+#include "runtime/chat_template/print.h"
+
+namespace prenorm::chat_template {
+
+void Scope::Set(std::string_view name, Value value) {
+  for (auto& [key, old] : variables) {
+    if (key == name) {
+      old = std::move(value);
+      return;
+    }
+  }
+  variables.emplace_back(name, std::move(value));
+}
+
+/// As long as it lives, statements run in a scope inside the given one.
+class Interpreter::ScopeGuard {
+ public:
+  ScopeGuard(Interpreter& in, std::shared_ptr<Scope> parent) : in_(in), outer_(in.scope_) {
+    in_.budget_.Work(sizeof(Scope));
+    in_.scope_ = std::make_shared<Scope>();
+    in_.scope_->parent = std::move(parent);
+  }
+  explicit ScopeGuard(Interpreter& in) : ScopeGuard(in, in.scope_) {}
+  ~ScopeGuard() { in_.scope_ = std::move(outer_); }
+  ScopeGuard(const ScopeGuard&) = delete;
+  ScopeGuard& operator=(const ScopeGuard&) = delete;
+
+ private:
+  Interpreter& in_;
+  std::shared_ptr<Scope> outer_;
+};
+
+Interpreter::Interpreter(Budget& budget, const std::tm& now) : budget_(budget), now_(now), scope_(std::make_shared<Scope>()) {
+  scopes_.push_back(scope_);
+}
+
+// First everything is emptied while all of it is alive: so no chain of objects is freed by recursion.
+Interpreter::~Interpreter() {
+  for (const std::shared_ptr<Scope>& scope : scopes_) scope->variables.clear();
+  for (const std::shared_ptr<Namespace>& space : namespaces_) space->Clear();
+  for (const std::shared_ptr<Scope>& scope : scopes_) scope->parent.reset();
+}
+
+void Interpreter::Register(const std::shared_ptr<Scope>& scope) {
+  if (scopes_.back() == scope) return;
+  budget_.Work(sizeof(Scope));
+  scopes_.push_back(scope);
+}
+
+Text Interpreter::Run(const Body& body) {
+  const ScopeGuard guard(*this);  // What the template sets must not touch the variables it was given.
+  Register(scope_);
+  TextBuilder out(budget_);
+  Execute(body, out);
+  return out.Take();
+}
+
+Text Interpreter::RunIn(std::shared_ptr<Scope> scope, const Body& body) {
+  std::swap(scope_, scope);
+  struct Restore {
+    std::shared_ptr<Scope>& current;
+    std::shared_ptr<Scope>& outer;
+    ~Restore() { std::swap(current, outer); }
+  } restore{scope_, scope};
+  TextBuilder out(budget_);
+  Execute(body, out);
+  return out.Take();
+}
+
+Text Interpreter::Capture(const Body& body) {
+  const ScopeGuard guard(*this);
+  TextBuilder out(budget_);
+  Execute(body, out);
+  return out.Take();
+}
+
+Interpreter::Signal Interpreter::Execute(const Body& body, TextBuilder& out) {
+  const Budget::Nested nested(budget_);
+  for (const StmtPtr& stmt : body) {
+    budget_.Step();
+    at_ = stmt->at;
+    const Signal signal = ExecuteOne(*stmt, out);
+    if (signal != Signal::kNone) return signal;
+  }
+  return Signal::kNone;
+}
+
+Interpreter::Signal Interpreter::ExecuteOne(const Stmt& stmt, TextBuilder& out) {
+  switch (stmt.kind) {
+    case StmtKind::kText: out.Add(stmt.text); CheckOutput(out); break;
+    case StmtKind::kPrint: Print(Evaluate(*stmt.expr), out); break;
+    case StmtKind::kIf: return ExecuteIf(stmt, out);
+    case StmtKind::kFor: return ExecuteFor(stmt, out);
+    case StmtKind::kSet: Assign(stmt.target, Evaluate(*stmt.expr)); break;
+    case StmtKind::kSetBlock: ExecuteSetBlock(stmt); break;
+    case StmtKind::kMacro: scope_->Set(stmt.target.name, MakeMacro(stmt)); break;
+    case StmtKind::kCall: ExecuteCall(stmt, out); break;
+    case StmtKind::kFilter: ExecuteFilter(stmt, out); break;
+    case StmtKind::kWith: return ExecuteWith(stmt, out);
+    case StmtKind::kBreak: return Signal::kBreak;
+    case StmtKind::kContinue: return Signal::kContinue;
+    case StmtKind::kScope: Print(Value(Capture(stmt.body)), out); break;
+  }
+  return Signal::kNone;
+}
+
+void Interpreter::Print(const Value& value, TextBuilder& out) {
+  PrintTo(out, value);
+  CheckOutput(out);
+}
+
+void Interpreter::CheckOutput(const TextBuilder& out) const {
+  const size_t limit = budget_.limits().output_bytes;
+  if (out.size() > limit) Budget::Exceeded("bytes of output", limit);
+}
+
+Interpreter::Signal Interpreter::ExecuteIf(const Stmt& stmt, TextBuilder& out) {
+  for (const auto& [condition, body] : stmt.branches) {
+    if (Evaluate(*condition).Truthy()) return Execute(body, out);
+  }
+  return Execute(stmt.body, out);
+}
+
+// What the loop runs over: elements for which the condition holds.
+Values Interpreter::LoopItems(const Stmt& stmt) {
+  Values items = Iterate(Evaluate(*stmt.expr));
+  if (stmt.condition == nullptr) return items;
+  Values kept;
+  for (Value& item : items) {
+    const ScopeGuard guard(*this);
+    Assign(stmt.target, item);
+    if (Evaluate(*stmt.condition).Truthy()) kept.push_back(std::move(item));
+  }
+  return kept;
+}
+
+Interpreter::Signal Interpreter::ExecuteFor(const Stmt& stmt, TextBuilder& out) {
+  const Value list = List(LoopItems(stmt));
+  const Values& items = list.as_list()->items;
+  size_t loops_around = 0;
+  for (const Scope* scope = scope_.get(); scope != nullptr; scope = scope->parent.get()) {
+    for (const auto& [name, value] : scope->variables) loops_around += name == "loop" ? 1 : 0;
+  }
+  const auto loop = std::make_shared<Loop>(list, loops_around);
+  for (size_t i = 0; i < items.size(); ++i) {
+    budget_.Step();
+    loop->Advance(i);
+    const ScopeGuard guard(*this);
+    scope_->Set("loop", Value(ObjectPtr(loop)));
+    Assign(stmt.target, items[i]);
+    if (Execute(stmt.body, out) == Signal::kBreak) return Signal::kNone;
+  }
+  if (!items.empty()) return Signal::kNone;
+  const ScopeGuard guard(*this);
+  return Execute(stmt.else_body, out);
+}
+
+Interpreter::Signal Interpreter::ExecuteWith(const Stmt& stmt, TextBuilder& out) {
+  Values values;
+  for (const auto& [target, expr] : stmt.assignments) values.push_back(Evaluate(*expr));
+  const ScopeGuard guard(*this);
+  for (size_t i = 0; i < values.size(); ++i) Assign(stmt.assignments[i].first, std::move(values[i]));
+  return Execute(stmt.body, out);
+}
+
+void Interpreter::ExecuteSetBlock(const Stmt& stmt) {
+  const Value text(Capture(stmt.body));
+  Assign(stmt.target, stmt.expr == nullptr ? text : EvaluateFilter(*stmt.expr, &text));
+}
+
+void Interpreter::ExecuteFilter(const Stmt& stmt, TextBuilder& out) {
+  const Value text(Capture(stmt.body));
+  Print(EvaluateFilter(*stmt.expr, &text), out);
+}
+
+void Interpreter::ExecuteCall(const Stmt& stmt, TextBuilder& out) {
+  const Value callee = Evaluate(*stmt.expr->items[0]);
+  Arguments arguments = EvaluateArguments(*stmt.expr);
+  arguments.named.emplace_back("caller", MakeMacro(stmt));
+  at_ = stmt.expr->at;
+  Print(Call(callee, arguments), out);
+}
+
+Value Interpreter::MakeMacro(const Stmt& stmt) {
+  Register(scope_);
+  return Value(ObjectPtr(std::make_shared<Macro>(stmt, stmt.kind == StmtKind::kCall ? "caller" : stmt.target.name, scope_)));
+}
+
+void Interpreter::Assign(const Target& target, Value value) {
+  if (!target.targets.empty()) {
+    const Values parts = Iterate(value);
+    if (parts.size() != target.targets.size()) {
+      at_ = target.at;
+      TypeError("expected " + std::to_string(target.targets.size()) + " values to assign, found " + std::to_string(parts.size()));
+    }
+    for (size_t i = 0; i < parts.size(); ++i) Assign(target.targets[i], parts[i]);
+    return;
+  }
+  if (target.member.empty()) return scope_->Set(target.name, std::move(value));
+  const Value* object = Lookup(target.name);
+  auto* space = object == nullptr ? nullptr : dynamic_cast<Namespace*>(object->as_object());
+  if (space != nullptr) return space->Set(budget_, target.member, std::move(value));
+  at_ = target.at;
+  TypeError("cannot assign attribute on non-namespace object");
+}
+
+}  // namespace prenorm::chat_template

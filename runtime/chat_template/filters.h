@@ -1,0 +1,22 @@
+// The filters that templates may name.
+#pragma once
+
+#include <string_view>
+
+#include "runtime/chat_template/arguments.h"
+
+namespace prenorm::chat_template {
+
+struct FilterEntry {
+  std::string_view name;
+  Native apply;
+};
+
+/// Null for a filter that there is not.
+const FilterEntry* FindFilter(std::string_view name);
+
+/// Tables of the two files that hold them, ended by an entry without function.
+extern const FilterEntry kTextFilters[];
+extern const FilterEntry kListFilters[];
+
+}  // namespace prenorm::chat_template

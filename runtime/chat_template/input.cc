@@ -1,0 +1,74 @@
+// Messages and arguments as values.
+#include "runtime/chat_template/input.h"
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/chat_template/json.h"
+#include "runtime/tokenizer/utf8.h"
+
+namespace prenorm::chat_template {
+namespace {
+
+Value Data(Budget& budget, std::string_view text) {
+  budget.Work(text.size());
+  budget.CheckString(text.size());
+  return Value::String(ReplaceInvalidUtf8(text), Origin::kData);
+}
+
+// The members of a JSON object, without those that are null if `drop_nulls`.
+Status AddMembers(Budget& budget, std::string_view json, const std::string& what, bool drop_nulls, Dict& out) {
+  if (json.empty()) return Status();
+  Result<Value> value = ParseJson(budget, json, what);
+  if (!value.ok()) return value.status();
+  const Dict* dict = value->as_dict();
+  if (dict == nullptr) return Status(StatusCode::kInvalidArgument, what + ": expected a JSON object, found " + value->type_name());
+  for (const auto& [key, member] : dict->entries) {
+    if (!drop_nulls || !member.is_none()) out.Set(key, member);
+  }
+  return Status();
+}
+
+// Reasoning comes under several names; transformers fills in the others.
+void AliasReasoning(Dict& message) {
+  for (const char* name : {"reasoning_content", "thinking", "reasoning"}) {
+    const Value* found = message.Find(name);
+    if (found == nullptr) continue;
+    const Value reasoning = *found;
+    message.Set(Value::String("reasoning_content"), reasoning);
+    if (message.Find("thinking") == nullptr) message.Set(Value::String("thinking"), reasoning);
+    return;
+  }
+}
+
+}  // namespace
+
+bool IsKnownRole(std::string_view role) {
+  static constexpr std::array<std::string_view, 7> kRoles = {"system", "developer", "user", "assistant", "tool", "ipython", "function"};
+  return std::find(kRoles.begin(), kRoles.end(), role) != kRoles.end();
+}
+
+Result<Dict> MakeVariables(Budget& budget, const TemplateInput& input) {
+  Values messages;
+  for (size_t i = 0; i < input.messages.size(); ++i) {
+    const ChatMessage& message = input.messages[i];
+    Dict dict;
+    dict.Set(Value::String("role"), IsKnownRole(message.role) ? Value::String(message.role) : Data(budget, message.role));
+    dict.Set(Value::String("content"), Data(budget, message.content));
+    const std::string what = "fields of message " + std::to_string(i + 1);
+    if (Status status = AddMembers(budget, message.fields, what, true, dict); !status.ok()) return status;
+    AliasReasoning(dict);
+    messages.push_back(MakeDict(budget, std::move(dict)));
+  }
+  Dict variables;
+  variables.Set(Value::String("tools"), Value());
+  variables.Set(Value::String("documents"), Value());
+  if (input.bos_token) variables.Set(Value::String("bos_token"), Value::String(*input.bos_token));
+  if (input.eos_token) variables.Set(Value::String("eos_token"), Value::String(*input.eos_token));
+  if (Status status = AddMembers(budget, input.arguments, "template arguments", false, variables); !status.ok()) return status;
+  variables.Set(Value::String("messages"), MakeList(budget, std::move(messages)));
+  variables.Set(Value::String("add_generation_prompt"), Value(input.add_generation_prompt));
+  return variables;
+}
+
+}  // namespace prenorm::chat_template

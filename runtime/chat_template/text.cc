@@ -1,0 +1,89 @@
+// Cutting and joining of texts with origins; counting and trimming by characters.
+#include "runtime/chat_template/text.h"
+
+#include <algorithm>
+
+#include "runtime/tokenizer/utf8.h"
+
+namespace prenorm::chat_template {
+
+size_t Text::RunAt(size_t offset) const {
+  const auto it = std::upper_bound(runs_.begin(), runs_.end(), offset, [](size_t at, const Run& run) { return at < run.end; });
+  return static_cast<size_t>(it - runs_.begin());
+}
+
+void Text::Append(std::string_view bytes, Origin origin) {
+  if (bytes.empty()) return;
+  bytes_.append(bytes);
+  if (!runs_.empty() && runs_.back().origin == origin) {
+    runs_.back().end = bytes_.size();
+  } else {
+    runs_.push_back({bytes_.size(), origin});
+  }
+}
+
+void Text::Append(const Text& other, size_t begin, size_t length) {
+  const size_t end = begin + length;
+  for (size_t i = length == 0 ? other.runs_.size() : other.RunAt(begin); begin < end; ++i) {
+    const size_t stop = std::min(end, other.runs_[i].end);
+    Append(std::string_view(other.bytes_).substr(begin, stop - begin), other.runs_[i].origin);
+    begin = stop;
+  }
+}
+
+Text Text::Substr(size_t begin, size_t length) const {
+  Text out;
+  out.Append(*this, begin, length);
+  return out;
+}
+
+size_t CountChars(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+size_t CharOffset(std::string_view text, size_t index) {
+  size_t offset = 0;
+  for (; index > 0 && offset < text.size(); --index) offset += Utf8Length(text[offset]);
+  return offset;
+}
+
+bool IsPythonSpace(char32_t c) { return IsWhiteSpace(c) || (c >= 0x1C && c <= 0x1F); }
+
+namespace {
+
+// Where the character before `end` begins.
+size_t Before(std::string_view text, size_t end) {
+  do --end;
+  while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80);
+  return end;
+}
+
+template <typename Predicate>
+Range Trim(std::string_view text, Side side, const Predicate& drops) {
+  Range range{0, text.size()};
+  while (side != Side::kRight && range.begin < range.end) {
+    size_t next = range.begin;
+    if (!drops(NextChar(text, &next))) break;
+    range.begin = next;
+  }
+  while (side != Side::kLeft && range.begin < range.end) {
+    const size_t last = Before(text, range.end);
+    size_t next = last;
+    if (!drops(NextChar(text, &next))) break;
+    range.end = last;
+  }
+  return range;
+}
+
+}  // namespace
+
+Range TrimSpace(std::string_view text, Side side) { return Trim(text, side, IsPythonSpace); }
+
+Range TrimChars(std::string_view text, std::string_view chars, Side side) {
+  std::u32string set;
+  for (size_t at = 0; at < chars.size();) set.push_back(NextChar(chars, &at));
+  return Trim(text, side, [&](char32_t c) { return set.find(c) != std::u32string::npos; });
+}
+
+}  // namespace prenorm::chat_template

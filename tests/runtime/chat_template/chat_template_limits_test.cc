@@ -1,0 +1,142 @@
+// Each limit, reached and exceeded; and templates made to exhaust a host.
+#include "runtime/chat_template/template.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace prenorm::chat_template {
+namespace {
+
+Status StatusOf(const std::string& source, const Limits& limits = {}, std::string_view arguments = "") {
+  const Result<Template> chat = Template::Compile(source, limits);
+  if (!chat.ok()) return chat.status();
+  TemplateInput input;
+  input.arguments = arguments;
+  return chat->Render(input).status();
+}
+
+void ExpectLimit(const Status& status, const std::string& what) {
+  EXPECT_EQ(status.code(), StatusCode::kTemplate);
+  EXPECT_NE(status.message().find("breaks a limit"), std::string::npos) << what << ": " << status.message();
+  EXPECT_NE(status.message().find(what), std::string::npos) << status.message();
+}
+
+std::string Times(size_t count, const std::string& text) {
+  std::string out;
+  for (size_t i = 0; i < count; ++i) out += text;
+  return out;
+}
+
+TEST(ChatTemplateLimitsTest, TemplateBytes) {
+  Limits limits;
+  limits.template_bytes = 10;
+  EXPECT_TRUE(StatusOf("0123456789", limits).ok());
+  ExpectLimit(StatusOf("0123456789a", limits), "longer than 10 bytes");
+}
+
+TEST(ChatTemplateLimitsTest, NestingInTheSource) {
+  const Limits limits;
+  // Each bracket is a level of parsing for the expression and one for its operand; the template's body is one.
+  const auto brackets = [](size_t n) { return "{{ " + Times(n, "(") + "1" + Times(n, ")") + " }}"; };
+  const size_t deepest = (limits.nesting - 1) / 2 - 1;
+  EXPECT_TRUE(StatusOf(brackets(deepest)).ok());
+  ExpectLimit(StatusOf(brackets(deepest + 2)), "nests deeper than 100 levels");
+  ExpectLimit(StatusOf("{{ " + Times(100000, "(") + Times(100000, ")") + " }}"), "nests deeper");
+  ExpectLimit(StatusOf("{{ " + Times(100000, "[") + Times(100000, "]") + " }}"), "nests deeper");
+  ExpectLimit(StatusOf("{{ " + Times(100000, "{1:") + Times(100000, "}") + " }}"), "nests deeper");
+  ExpectLimit(StatusOf("{{ " + Times(100000, "-") + "1 }}"), "nests deeper");
+  ExpectLimit(StatusOf("{{ " + Times(100000, "not ") + "1 }}"), "nests deeper");
+  ExpectLimit(StatusOf("{{ a" + Times(100000, ".a") + " }}"), "nests deeper");
+  ExpectLimit(StatusOf("{{ a" + Times(100000, "[0]") + " }}"), "nests deeper");
+  ExpectLimit(StatusOf("{{ a" + Times(100000, "()") + " }}"), "nests deeper");
+  ExpectLimit(StatusOf("{{ a" + Times(50000, "|trim") + " }}"), "nests deeper");
+  ExpectLimit(StatusOf("{{ a" + Times(50000, " if a else a") + " }}"), "nests deeper");
+  ExpectLimit(StatusOf(Times(50000, "{% if a %}")), "nests deeper");
+  ExpectLimit(StatusOf("{% set " + Times(100000, "(") + Times(100000, ")") + " %}"), "nests deeper");
+  EXPECT_TRUE(StatusOf("{{ 1" + Times(10000, " + 1") + " }}").ok()) << "a chain of one operator is one level";
+  EXPECT_TRUE(StatusOf("{% if false %}" + Times(10000, "{% elif false %}") + "{% endif %}").ok());
+}
+
+TEST(ChatTemplateLimitsTest, DepthOfEvaluation) {
+  const auto recurse = [](int n) {
+    return "{% macro m(n) %}{% if n > 0 %}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(" + std::to_string(n) + ") }}";
+  };
+  EXPECT_TRUE(StatusOf(recurse(50)).ok()) << StatusOf(recurse(50)).message();
+  ExpectLimit(StatusOf(recurse(1000)), "evaluations inside each other");
+  ExpectLimit(StatusOf("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}"), "evaluations inside each other");
+  ExpectLimit(StatusOf("{{ ['a'] | map(" + Times(1000, "'map', ") + "'upper') | list }}"), "evaluations inside each other");
+}
+
+TEST(ChatTemplateLimitsTest, Steps) {
+  Limits limits;
+  limits.steps = 1000;
+  EXPECT_TRUE(StatusOf("{% for i in range(100) %}{% endfor %}", limits).ok());
+  ExpectLimit(StatusOf("{% for i in range(1000) %}{% endfor %}", limits), "1000 steps");
+  const std::string loop = "{% for i in range(999) %}";
+  limits.steps = 20000;
+  ExpectLimit(StatusOf(loop + loop + loop + "{% endfor %}{% endfor %}{% endfor %}", limits), "20000 steps");
+}
+
+TEST(ChatTemplateLimitsTest, BytesOfWork) {
+  Limits limits;
+  limits.work_bytes = 10000;
+  EXPECT_TRUE(StatusOf("{% set x = 'a' * 4000 %}", limits).ok());
+  ExpectLimit(StatusOf("{% set x = 'a' * 4000 %}{% set y = x + x + x %}", limits), "bytes of strings and lists");
+  ExpectLimit(StatusOf("{% set ns = namespace(x=[1]) %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}", limits),
+              "bytes of strings and lists");
+}
+
+TEST(ChatTemplateLimitsTest, BytesOfOneString) {
+  Limits limits;
+  limits.string_bytes = 100;
+  EXPECT_TRUE(StatusOf("{{ 'a' * 100 }}", limits).ok());
+  ExpectLimit(StatusOf("{{ 'a' * 101 }}", limits), "100 bytes in one string");
+  ExpectLimit(StatusOf("{{ 'ab' * 4611686018427387904 }}"), "bytes in one string");
+  ExpectLimit(StatusOf("{{ ('a' * 50).replace('', 'bbbbbbbbbbbbbbbb') }}", limits), "100 bytes in one string");
+  ExpectLimit(StatusOf("{{ '%99999d' % 1 }}"), "characters in a field");
+  ExpectLimit(StatusOf("{{ 'a'.center(99999999999) }}"), "");
+}
+
+TEST(ChatTemplateLimitsTest, BytesOfOutput) {
+  Limits limits;
+  limits.output_bytes = 100;
+  EXPECT_TRUE(StatusOf("{% for i in range(10) %}0123456789{% endfor %}", limits).ok());
+  ExpectLimit(StatusOf("{% for i in range(10) %}0123456789{% endfor %}!", limits), "100 bytes of output");
+}
+
+TEST(ChatTemplateLimitsTest, ItemsOfARange) {
+  EXPECT_TRUE(StatusOf("{{ range(100000) | length }}").ok());
+  ExpectLimit(StatusOf("{{ range(100001) | length }}"), "100000 items in a range");
+  ExpectLimit(StatusOf("{{ range(-9223372036854775807, 9223372036854775807) }}"), "items in a range");
+}
+
+TEST(ChatTemplateLimitsTest, DepthOfValues) {
+  const auto nest = [](int n) {
+    return "{% set ns = namespace(x=[]) %}{% for i in range(" + std::to_string(n) + ") %}{% set ns.x = [ns.x] %}{% endfor %}";
+  };
+  EXPECT_TRUE(StatusOf(nest(99)).ok());
+  ExpectLimit(StatusOf(nest(100)), "lists inside each other");
+  ExpectLimit(StatusOf("{% set ns = namespace(x=1) %}{% for i in range(1000) %}{% set ns.x = {1: ns.x} %}{% endfor %}"), "dicts");
+  const auto json = [](size_t n) { return "{\"a\": " + Times(n, "[") + Times(n, "]") + "}"; };
+  EXPECT_TRUE(StatusOf("{{ a }}", {}, json(98)).ok());
+  ExpectLimit(StatusOf("{{ a }}", {}, json(101)), "inside each other");
+  EXPECT_FALSE(StatusOf("{{ a }}", {}, json(100000)).ok());
+}
+
+TEST(ChatTemplateLimitsTest, SharedAndCyclicValuesEnd) {
+  const std::string doubling = "{% set ns = namespace(x=[1], y=[1]) %}{% for i in range(90) %}{% set ns.x = [ns.x, ns.x] %}"
+                               "{% set ns.y = [ns.y, ns.y] %}{% endfor %}";
+  Limits limits;
+  limits.steps = 100000;
+  ExpectLimit(StatusOf(doubling + "{{ ns.x }}", limits), "steps");
+  ExpectLimit(StatusOf(doubling + "{{ ns.x == ns.y }}", limits), "steps");
+  ExpectLimit(StatusOf(doubling + "{{ ns.x | tojson }}", limits), "steps");
+  EXPECT_TRUE(StatusOf("{% set ns = namespace() %}{% set ns.me = ns %}{% set ns.l = [ns] %}{{ ns.me.me.l[0].x }}").ok());
+  EXPECT_TRUE(StatusOf("{% set ns = namespace() %}{% macro m() %}{{ ns.m }}{% endmacro %}{% set ns.m = m %}").ok());
+  EXPECT_TRUE(StatusOf("{% set top = namespace(x=0) %}{% for i in range(90000) %}{% set n = namespace(x=top.x) %}"
+                       "{% set top.x = n %}{% endfor %}").ok()) << "a long chain is freed without recursion";
+}
+
+}  // namespace
+}  // namespace prenorm::chat_template
