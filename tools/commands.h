@@ -12,5 +12,9 @@ int RunLogits(const Options& options);
 int RunInspect(const Options& options);
 int RunBench(const Options& options);
 int RunProfile(const Options& options);
+int RunDoctor(const Options& options);
+int RunNorms(const Options& options);
+int RunPerplexity(const Options& options);
+int RunQuantize(const Options& options);
 
 }  // namespace prenorm::tools

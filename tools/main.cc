@@ -24,6 +24,12 @@ const Entry kEntries[] = {
     {{kInspect, "inspect", "what is in a model file, and what of it runs", "prenorm inspect model.gguf"}, RunInspect},
     {{kBench, "bench", "measure tokens a second", "prenorm bench --tests pp512,tg128,tg128@d2048"}, RunBench},
     {{kProfile, "profile", "where the time goes, and normalization's share of it", "prenorm profile -t 2"}, RunProfile},
+    {{kDoctor, "doctor", "what on this machine costs speed, and what to do", "prenorm doctor"}, RunDoctor},
+    {{kNorms, "norms", "how exactly the normalization layer computes", "prenorm norms --accuracy"}, RunNorms},
+    {{kPerplexity, "perplexity", "how well a model predicts a text", "prenorm perplexity model.gguf -f text.txt"},
+     RunPerplexity},
+    {{kQuantize, "quantize", "write a model again in a smaller type", "prenorm quantize model-f16.gguf model-q4.gguf Q4_K_M"},
+     RunQuantize},
 };
 
 std::string Overview() {

@@ -25,11 +25,22 @@ std::string Notes(const OptionSpec& spec) {
   return " [" + notes.substr(1) + "]";
 }
 
+// " IN OUT [RECIPE]": in brackets what has a default.
+std::string Positionals(Command command) {
+  std::string text;
+  for (const OptionSpec& spec : OptionTable()) {
+    if ((spec.commands & command) == 0 || !IsPositional(spec)) continue;
+    const bool needed = spec.default_text[0] == '\0' && ValueText(spec, Options()).empty();
+    text += needed ? std::string(" ") + spec.names : std::string(" [") + spec.names + "]";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string CommandHelp(const CommandInfo& info) {
   std::string text = std::string("prenorm ") + info.name + ": " + info.summary + "\n\nUsage:    prenorm " + info.name +
-                     " [MODEL] [OPTION...]\nExample:  " + info.example + "\n";
+                     Positionals(info.command) + " [OPTION...]\nExample:  " + info.example + "\n";
   std::string group;
   for (const OptionSpec& spec : OptionTable()) {
     if ((spec.commands & info.command) == 0) continue;

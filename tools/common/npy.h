@@ -1,4 +1,4 @@
-// Writes matrices as NumPy .npy files, row block by row block.
+// Matrices in NumPy .npy files, written and read block of rows by block of rows.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,10 @@
 #include "prenorm/status.h"
 
 namespace prenorm::tools {
+
+struct NpyFileCloser {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
 
 /// An f32 matrix in a .npy file of format version 1.0, little-endian, row-major.
 class NpyWriter {
@@ -21,11 +25,25 @@ class NpyWriter {
   Status Close();
 
  private:
-  struct Closer {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  std::unique_ptr<std::FILE, Closer> file_;
+  std::unique_ptr<std::FILE, NpyFileCloser> file_;
   std::string path_;
+};
+
+/// The f32 matrix of a .npy file of format version 1 to 3, little-endian, row-major.
+class NpyReader {
+ public:
+  /// Reads the header. Errors: kNotFound, kIo; kInvalidArgument for another file, element type or order.
+  static Result<NpyReader> Open(const std::string& path);
+  size_t rows() const { return rows_; }
+  size_t cols() const { return cols_; }
+  /// The next `count` values. Errors: kIo, and where the file ends too early.
+  Status Read(float* values, size_t count);
+
+ private:
+  std::unique_ptr<std::FILE, NpyFileCloser> file_;
+  std::string path_;
+  size_t rows_ = 0;
+  size_t cols_ = 0;
 };
 
 }  // namespace prenorm::tools

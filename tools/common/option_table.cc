@@ -5,20 +5,27 @@ namespace prenorm::tools {
 namespace {
 
 constexpr uint32_t kText = kGenerate | kChat;
-constexpr uint32_t kSessions = kText | kLogits | kBench | kProfile;
+constexpr uint32_t kSessions = kText | kLogits | kBench | kProfile | kPerplexity;
 constexpr uint32_t kModels = kSessions | kTokenize | kInspect;
+constexpr uint32_t kAll = kModels | kQuantize | kDoctor | kNorms;
 
 const OptionSpec kOptions[] = {
     {"MODEL", "-m,--model", "", "A model file, or the name of one in the cache.", "Model", "PRENORM_MODEL", kModels,
      &Options::model, "", "the default of the catalog"},
-    {"-t,--threads", "", "N", "Threads.", "Model", "PRENORM_THREADS", kSessions, &Options::threads, "",
+    {"IN", "", "", "The model to read, a GGUF file with weights of F32, F16 or BF16.", "Model", "", kQuantize, &Options::from},
+    {"OUT", "", "", "The GGUF file to write; it appears when it is complete.", "Model", "", kQuantize, &Options::to},
+    {"RECIPE", "", "", "What the matrices become.", "Model", "", kQuantize, &Options::recipe,
+     "F16|BF16|Q8_0|Q4_0|Q4_1|Q5_0|Q5_1|Q6_K|Q4_K_M|Q5_K_M", ""},
+    {"-t,--threads", "", "N", "Threads.", "Model", "PRENORM_THREADS", kSessions | kQuantize, &Options::threads, "",
      "as many as this process may use"},
     {"-c,--context", "--ctx-size", "N", "Tokens that prompt and answer may have together.", "Model", "PRENORM_CONTEXT",
-     kSessions | kInspect, &Options::context, "", "the model's, at most 8192"},
+     (kSessions & ~kPerplexity) | kInspect, &Options::context, "", "the model's, at most 8192"},
+    {"-c,--ctx", "--ctx-size,--context", "N", "Tokens of a window. Each is read for itself, its second half is scored.", "Model",
+     "", kPerplexity, &Options::window, "", ""},
     {"--cache", "", "TYPE", "Element type of the key-value cache.", "Model", "PRENORM_CACHE",
      kSessions | kInspect, &Options::cache, "auto|f32|f16|bf16", ""},
     {"--chunk", "--ubatch-size", "N", "Prompt tokens evaluated together.", "Model", "", kSessions, &Options::chunk, "", ""},
-    {"--target", "", "NAME", "SIMD target of the kernels, e.g. AVX2.", "Model", "PRENORM_TARGET", kModels, &Options::target,
+    {"--target", "", "NAME", "SIMD target of the kernels, e.g. AVX2.", "Model", "PRENORM_TARGET", kModels | kDoctor | kNorms, &Options::target,
      "", "the best one of this CPU"},
     {"--no-mmap", "", "", "Read the model file into memory instead of mapping it.", "Model", "", kModels, &Options::no_mmap,
      "", ""},
@@ -26,11 +33,11 @@ const OptionSpec kOptions[] = {
      &Options::no_memory_check, "", ""},
 
     {"-p,--prompt", "", "TEXT", "The text. Piped input is put before it, with a newline between.", "Prompt", "",
-     kText | kTokenize, &Options::prompt, "", "standard input"},
-    {"-f,--file", "", "FILE", "Take the text from a file, byte for byte.", "Prompt", "", kText | kTokenize, &Options::file, "",
+     kText | kTokenize | kPerplexity, &Options::prompt, "", "standard input"},
+    {"-f,--file", "", "FILE", "Take the text from a file, byte for byte.", "Prompt", "", kText | kTokenize | kPerplexity, &Options::file, "",
      ""},
     {"-e,--escape", "", "", "Turn \\n, \\t, \\r, \\\\, \\\" and \\' of the prompt argument into what they stand for.", "Prompt",
-     "", kText | kTokenize, &Options::escape, "", ""},
+     "", kText | kTokenize | kPerplexity, &Options::escape, "", ""},
     {"--special", "", "", "Markers in the text, e.g. <|im_end|>, become control tokens.", "Prompt", "",
      kGenerate | kTokenize, &Options::special, "", ""},
     {"--add-special", "--bos", "", "Add what the model puts around a text, e.g. its beginning token.", "Prompt", "",
@@ -72,6 +79,16 @@ const OptionSpec kOptions[] = {
     {"--tokens-file", "", "FILE", "A file of token ids.", "Tokens", "", kLogits, &Options::tokens_file, "", ""},
     {"-o,--out", "", "FILE", "The .npy file to write: f32 [tokens, vocabulary].", "Tokens", "", kLogits, &Options::out, "", ""},
 
+    {"--accuracy", "", "", "Compare every operation with long double, under every SIMD target that runs here.", "Measuring", "",
+     kNorms, &Options::accuracy, "", ""},
+    {"--cols-max", "", "N", "Longest rows.", "Measuring", "", kNorms, &Options::cols_max, "", ""},
+    {"--chunks", "--windows", "N", "Only the first N windows; -1: all.", "Measuring", "", kPerplexity, &Options::windows, "", ""},
+    {"--save-logits", "", "FILE",
+     "Write a .npy file, f32 [scored positions, vocabulary]: the log-probabilities, window by window.", "Measuring", "",
+     kPerplexity, &Options::save_logits, "", ""},
+    {"--kl", "", "FILE",
+     "Compare with such a file of the same text and windows, the reference: KL divergence, same likeliest token.", "Measuring",
+     "", kPerplexity, &Options::kl, "", ""},
     {"--tests", "", "LIST", "pp512: a prompt of 512 tokens; tg128: 128 new tokens; tg128@d2048: after 2048 others.",
      "Measuring", "", kBench, &Options::tests, "", ""},
     {"--probe-mb", "", "N", "Memory that the bandwidth probe reads; less than the caches hold measures these.", "Measuring", "",
@@ -81,15 +98,15 @@ const OptionSpec kOptions[] = {
     {"-r,--runs", "--repetitions", "N", "Measured repetitions, at least 5, after one that is not counted.", "Measuring", "",
      kBench | kProfile, &Options::runs, "", ""},
 
-    {"--json", "", "", "Print one JSON object.", "Output", "", kModels & ~kLogits, &Options::json, "", ""},
+    {"--json", "", "", "Print one JSON object.", "Output", "", kAll & ~kLogits, &Options::json, "", ""},
     {"--jsonl", "", "", "Print one JSON object a token.", "Output", "", kText, &Options::jsonl, "", ""},
     {"--ids", "", "", "Print only the ids, separated by commas.", "Output", "", kTokenize, &Options::ids, "", ""},
     {"--format", "", "TYPE", "Form of the table.", "Output", "", kBench, &Options::format, "md|csv|json", ""},
-    {"-q,--quiet", "", "", "No statistics.", "Output", "", kSessions, &Options::quiet, "", ""},
-    {"--color", "", "WHEN", "Colours in messages.", "Output", "", kModels, &Options::color, "auto|always|never", ""},
-    {"--print-config", "", "", "Print every option with its value and where that comes from.", "Output", "", kModels,
+    {"-q,--quiet", "", "", "No statistics.", "Output", "", kSessions | kQuantize, &Options::quiet, "", ""},
+    {"--color", "", "WHEN", "Colours in messages.", "Output", "", kAll, &Options::color, "auto|always|never", ""},
+    {"--print-config", "", "", "Print every option with its value and where that comes from.", "Output", "", kAll,
      &Options::print_config, "", ""},
-    {"-h,--help", "", "", "This text.", "Output", "", kModels, &Options::help, "", ""},
+    {"-h,--help", "", "", "This text.", "Output", "", kAll, &Options::help, "", ""},
 };
 
 }  // namespace

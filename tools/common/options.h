@@ -23,6 +23,10 @@ enum Command : uint32_t {
   kInspect = 1u << 4,
   kBench = 1u << 5,
   kProfile = 1u << 6,
+  kQuantize = 1u << 7,
+  kPerplexity = 1u << 8,
+  kDoctor = 1u << 11,
+  kNorms = 1u << 12,
 };
 
 /// The values, with the built-in defaults.
@@ -66,6 +70,18 @@ struct Options {
   int64_t probe_mb = 512;
   int64_t prefill = 512;
   int64_t decode = 64;
+  // Quantizing.
+  std::string from;
+  std::string to;
+  std::string recipe = "Q4_K_M";
+  // Norms.
+  bool accuracy = false;
+  int64_t cols_max = 65537;
+  // Perplexity.
+  int64_t window = 512;
+  int64_t windows = -1;
+  std::string save_logits;
+  std::string kl;
   // Logits.
   std::string tokens;
   std::string tokens_file;
@@ -105,7 +121,9 @@ struct OptionSpec {
 /// The table, in the order of help.
 std::span<const OptionSpec> OptionTable();
 
-/// Name without dashes, e.g. "max-new-tokens".
+/// Whether an option is an argument without dashes in front.
+bool IsPositional(const OptionSpec& spec);
+/// Name without dashes, e.g. "max-new-tokens"; that of a positional in small letters.
 std::string OptionName(const OptionSpec& spec);
 /// The present value in words; the default if `options` is fresh.
 std::string ValueText(const OptionSpec& spec, const Options& options);

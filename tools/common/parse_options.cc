@@ -1,5 +1,6 @@
 // Arguments and environment into Options, by way of the option table; CLI11 splits the arguments.
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <sstream>
@@ -18,7 +19,6 @@ std::vector<std::string> Split(const std::string& text, char separator) {
   return parts;
 }
 
-bool IsPositional(const OptionSpec& spec) { return spec.names[0] != '-'; }
 bool IsSwitch(const OptionSpec& spec) { return std::holds_alternative<bool Options::*>(spec.field); }
 bool IsList(const OptionSpec& spec) { return std::holds_alternative<std::vector<std::string> Options::*>(spec.field); }
 
@@ -210,8 +210,14 @@ const char* OriginName(Origin origin) {
   return "unknown";
 }
 
+bool IsPositional(const OptionSpec& spec) { return spec.names[0] != '-'; }
+
 std::string OptionName(const OptionSpec& spec) {
-  if (IsPositional(spec)) return "model";
+  if (IsPositional(spec)) {
+    std::string name = spec.names;
+    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return name;
+  }
   const std::string last = Split(spec.names, ',').back();
   return last.substr(std::min(last.find_first_not_of('-'), last.size()));
 }

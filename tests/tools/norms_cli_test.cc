@@ -1,0 +1,58 @@
+// prenorm norms from outside, on short rows: every promise holds and the report adds up.
+#include <set>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/tools/run_command.h"
+
+namespace prenorm {
+namespace {
+
+using nlohmann::json;
+
+TEST(NormsCliTest, EveryPromiseHoldsOnShortRows) {
+  const CommandResult result = RunCommand({"norms", "--accuracy", "--cols-max", "65", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err << result.out;
+  const json object = json::parse(result.out);
+  EXPECT_EQ(object.at("schema"), 1);
+  std::set<std::string> ops;
+  for (const json& row : object.at("results")) {
+    SCOPED_TRACE(row.dump());
+    ops.insert(row.at("op").get<std::string>());
+    EXPECT_EQ(row.at("holds"), true);
+    EXPECT_EQ(row.at("cols_max"), 65);
+    EXPECT_GT(row.at("values"), 10);
+    EXPECT_LE(row.at("promise_used"), 1.0);
+    EXPECT_LE(row.at("p999_ulp"), row.at("max_ulp"));
+    EXPECT_GT(row.at("max_ulp"), 0.0) << "nothing is that exact: the comparison does not look";
+    EXPECT_GT(row.at("correctly_rounded"), 0.3);
+    double sum = 0;
+    for (const json& share : row.at("histogram")) sum += share.get<double>();
+    EXPECT_NEAR(sum, 1.0, 1e-9);
+    EXPECT_TRUE(row.at("op") != "rms_norm" || row.at("out") != "f32" || row.at("max_ulp") <= 4.0);
+  }
+  EXPECT_EQ(ops, (std::set<std::string>{"rms_norm", "layer_norm", "residual_rms_norm", "residual_layer_norm", "softmax",
+                                        "log_sum_exp"}));
+}
+
+TEST(NormsCliTest, MeasuresOneTargetWhereAsked) {
+  const CommandResult doctor = RunCommand({"doctor", "--json"});
+  const std::string best = json::parse(doctor.out).at("host").at("target");
+  const CommandResult result = RunCommand({"norms", "--accuracy", "--cols-max", "8", "--target", best, "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json object = json::parse(result.out);
+  for (const json& row : object.at("results")) EXPECT_EQ(row.at("target"), best);
+}
+
+TEST(NormsCliTest, PrintsAHistogram) {
+  const CommandResult result = RunCommand({"norms", "--accuracy", "--cols-max", "8"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const char* part : {"<=0.5", "rms_norm", "holds", "f32 -> bf16"}) {
+    EXPECT_NE(result.out.find(part), std::string::npos) << part << "\n" << result.out;
+  }
+  EXPECT_EQ(RunCommand({"norms"}).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace prenorm

@@ -1,0 +1,50 @@
+// Draws at most ten times a second.
+#include "tools/common/progress_bar.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "tools/common/host.h"
+#include "tools/common/measure.h"
+#include "tools/common/terminal.h"
+
+namespace prenorm::tools {
+namespace {
+
+constexpr uint64_t kPatienceNs = 1000000000;
+constexpr uint64_t kRedrawNs = 100000000;
+constexpr size_t kWidth = 30;
+
+}  // namespace
+
+ProgressBar::ProgressBar(std::string what, double total, std::string unit)
+    : what_(std::move(what)), total_(total), unit_(std::move(unit)), begin_ns_(NowNs()) {}
+
+ProgressBar::~ProgressBar() {
+  if (shown_ns_ != 0) Progress("");
+}
+
+void ProgressBar::Update(double share) {
+  const uint64_t now = NowNs();
+  if (now - begin_ns_ < kPatienceNs || now - shown_ns_ < kRedrawNs) return;
+  shown_ns_ = now;
+  share = std::clamp(share, 0.0, 1.0);
+  const double seconds = static_cast<double>(now - begin_ns_) * 1e-9;
+  const double rate = total_ * share / seconds;
+  char rate_text[64];
+  if (unit_ == "B") {
+    std::snprintf(rate_text, sizeof rate_text, "%s/s", SizeText(static_cast<uint64_t>(rate)).c_str());
+  } else {
+    std::snprintf(rate_text, sizeof rate_text, "%.1f %s/s", rate, unit_.c_str());
+  }
+  const long left = share > 0 ? static_cast<long>(seconds * (1.0 - share) / share + 0.5) : 0;
+  const auto full = static_cast<size_t>(share * kWidth);
+  char text[256];
+  std::snprintf(text, sizeof text, "%s [%s%s] %3.0f %%  %s  %ld:%02ld left", what_.c_str(),
+                std::string(full, '#').c_str(), std::string(kWidth - full, '-').c_str(), share * 100, rate_text,
+                left / 60, left % 60);
+  Progress(text);
+}
+
+}  // namespace prenorm::tools
