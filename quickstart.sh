@@ -9,7 +9,7 @@ root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd -P)
 . "$root/cmake/setup.sh"
 
 case ${1:-} in -h | --help) sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;; esac
-prompt=${*:-"What is the capital of France?"}
+prompt=${*:-"Why is the sky blue?"}
 model_name=smollm2-135m-instruct-q4_1
 
 build=$(build_dir)
