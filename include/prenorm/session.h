@@ -15,6 +15,8 @@
 
 namespace prenorm {
 
+class StepTap;  // Looks at intermediate values; see runtime/model/forward.h.
+
 /// How many threads to use, and why: "2 of 8: cgroup quota".
 struct ThreadPlan {
   int threads = 1;
@@ -62,9 +64,13 @@ class Session {
   void set_cancel_flag(const std::atomic<bool>* flag);
   /// Receives an event an operator and thread; null for none. Not owned.
   void set_observer(OpObserver* observer);
+  /// Sees intermediate rows of every step; null for none. Not owned. For comparisons, not for measurements.
+  void set_tap(StepTap* tap);
 
   const Model& model() const;
   int threads() const;
+  /// Element type of the cache: kF32, kF16 or kBF16.
+  DType cache_type() const;
   /// Bytes of cache and activations that this session owns.
   size_t memory_bytes() const;
 

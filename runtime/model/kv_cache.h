@@ -19,6 +19,7 @@ class KvCache {
   /// Errors: kOutOfMemory with the bytes needed and how to need fewer.
   static Result<KvCache> Create(const ModelConfig& config, DType type, size_t capacity);
 
+  DType type() const { return type_; }
   size_t capacity() const { return capacity_; }
   size_t bytes() const { return keys_.bytes() + values_.bytes(); }
   KvHead Head(size_t layer, size_t head) const;

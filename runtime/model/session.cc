@@ -62,6 +62,7 @@ struct Session::Impl {
   bool has_logits = false;
   const std::atomic<bool>* cancel = nullptr;
   OpObserver* observer = nullptr;
+  StepTap* tap = nullptr;
   std::atomic_flag busy = ATOMIC_FLAG_INIT;
 };
 
@@ -108,6 +109,7 @@ Status Session::Impl::EvalChunks(std::span<const TokenId> tokens, float* all_log
     step.all_logits = all_logits == nullptr ? nullptr : all_logits + done * model->config().vocab_size;
     step.cancel = cancel;
     step.observer = observer;
+    step.tap = tap;
     if (!RunStep(model->parts(), step, buffers, cache, team)) {
       return {StatusCode::kCancelled, "evaluation was cancelled"};
     }
@@ -148,8 +150,10 @@ size_t Session::position() const { return impl_->position; }
 size_t Session::capacity() const { return impl_->cache.capacity(); }
 void Session::set_cancel_flag(const std::atomic<bool>* flag) { impl_->cancel = flag; }
 void Session::set_observer(OpObserver* observer) { impl_->observer = observer; }
+void Session::set_tap(StepTap* tap) { impl_->tap = tap; }
 const Model& Session::model() const { return *impl_->model; }
 int Session::threads() const { return impl_->team.threads(); }
+DType Session::cache_type() const { return impl_->cache.type(); }
 size_t Session::memory_bytes() const { return impl_->cache.bytes() + impl_->buffers.bytes(); }
 
 }  // namespace prenorm
