@@ -18,10 +18,13 @@ void LogSoftmax(float* logits, size_t count) {
 }
 
 double KlDivergence(const float* log_p, const float* log_q, size_t count) {
+  // The last two terms sum to nothing over whole distributions. With them no term is negative, and the rounding of the
+  // stored logarithms counts in second order only.
   double sum = 0.0;
   for (size_t i = 0; i < count; ++i) {
-    const double p = std::exp(static_cast<double>(log_p[i]));
+    const double p = std::exp(static_cast<double>(log_p[i])), q = std::exp(static_cast<double>(log_q[i]));
     if (p > 0.0) sum += p * (static_cast<double>(log_p[i]) - static_cast<double>(log_q[i]));
+    sum += q - p;
   }
   return sum;
 }
