@@ -54,8 +54,7 @@ TEST(ChatCliTest, AConversationGoesOnUntilTheInputEnds) {
   chat.Type("And then?\n");
   ASSERT_TRUE(chat.WaitFor("first token", 2)) << chat.output();
   ASSERT_TRUE(chat.WaitFor("> ", 3)) << chat.output();
-  chat.Type("\x04");
-  EXPECT_EQ(chat.Wait(), 0) << chat.output();
+  EXPECT_EQ(chat.EndInput(), 0) << chat.output();
 }
 
 TEST(ChatCliTest, StaysUsableAfterAMessageThatIsTooLong) {
@@ -69,8 +68,7 @@ TEST(ChatCliTest, StaysUsableAfterAMessageThatIsTooLong) {
   chat.Type("Hi\n");
   ASSERT_TRUE(chat.WaitFor("first token")) << chat.output();
   ASSERT_TRUE(chat.WaitFor("> ", 3)) << chat.output();
-  chat.Type("\x04");
-  EXPECT_EQ(chat.Wait(), 0) << chat.output();
+  EXPECT_EQ(chat.EndInput(), 0) << chat.output();
 }
 
 TEST(ChatCliTest, InterruptReturnsToThePromptAndASecondOneEnds) {

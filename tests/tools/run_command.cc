@@ -4,8 +4,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -114,9 +116,9 @@ void TerminalCommand::Type(const std::string& text) {
   if (write(terminal_, text.data(), text.size()) < 0) output_ += "[cannot type]";
 }
 
-bool TerminalCommand::ReadSome() {
+bool TerminalCommand::ReadSome(int patience_ms) {
   pollfd file{terminal_, POLLIN, 0};
-  if (poll(&file, 1, 10000) <= 0) return false;
+  if (poll(&file, 1, patience_ms) <= 0) return false;
   char buffer[4096];
   const ssize_t got = read(terminal_, buffer, sizeof buffer);
   if (got > 0) output_.append(buffer, static_cast<size_t>(got));
@@ -132,11 +134,30 @@ bool TerminalCommand::WaitFor(const std::string& text, int times) {
   }
 }
 
+int TerminalCommand::EndInput() {
+  for (int i = 0; i < 30; ++i) {
+    Type("\x04");
+    while (ReadSome(300)) {
+    }
+    int status = 0;
+    if (waitpid(pid_, &status, WNOHANG) != pid_) continue;
+    pid_ = -1;
+    return ExitCode(status);
+  }
+  return Wait();
+}
+
 int TerminalCommand::Wait() {
   while (ReadSome()) {
   }
   int status = 0;
-  waitpid(pid_, &status, 0);
+  if (waitpid(pid_, &status, WNOHANG) == 0) {  // Still there: about to end, or silent for ten seconds and stuck.
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    if (waitpid(pid_, &status, WNOHANG) == 0) {
+      kill(pid_, SIGKILL);
+      waitpid(pid_, &status, 0);
+    }
+  }
   pid_ = -1;
   return ExitCode(status);
 }

@@ -37,12 +37,14 @@ class TerminalCommand {
   void Type(const std::string& text);
   /// Reads until `text` has come `times` times since the start; false after ten seconds or at the end.
   bool WaitFor(const std::string& text, int times = 1);
-  /// Waits for the end. Returns the exit code.
+  /// Waits for the end. Returns the exit code; a command that stays silent for ten seconds is killed.
   int Wait();
+  /// Types Ctrl-D until the command ends: one that comes while the line editor changes the terminal's mode is lost.
+  int EndInput();
   const std::string& output() const { return output_; }
 
  private:
-  bool ReadSome();
+  bool ReadSome(int patience_ms = 10000);
   int pid_ = -1;
   int terminal_ = -1;
   std::string output_;

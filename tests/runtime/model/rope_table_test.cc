@@ -43,7 +43,8 @@ Result<RopeTable> FromJson(const std::string& json, const ModelConfig& config) {
   const fs::path folder = fs::path(testing::TempDir()) / ("prenorm_rope_" + std::to_string(getpid()));
   fs::create_directories(folder);
   std::ofstream(folder / "config.json") << json;
-  const std::string header = R"({"x": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}})";
+  std::string header = R"({"x": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}})";
+  header.resize((header.size() + 7) / 8 * 8, ' ');  // Data must be aligned.
   const uint64_t length = header.size();
   std::ofstream weights(folder / "model.safetensors", std::ios::binary);
   weights.write(reinterpret_cast<const char*>(&length), sizeof(length));
