@@ -12,7 +12,7 @@ program=$work/embed
 cmake --install "$build" --prefix "$prefix" >"$work/log"
 case $way in
   find_package)
-    cmake -S "$example" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_RUNTIME_OUTPUT_DIRECTORY="$work" >"$work/log"
+    cmake -G Ninja -S "$example" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_RUNTIME_OUTPUT_DIRECTORY="$work" >"$work/log"
     cmake --build "$work/build" ;;
   pkg-config)
     # pkg-config escapes the space of the prefix for a shell, hence eval.
