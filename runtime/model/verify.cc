@@ -183,7 +183,7 @@ class Verifier {
     const Rows k = product("k", TapPoint::kKey, layer.wk);
     const Rows v = product("v", TapPoint::kValue, layer.wv);
     const Rows attention = At(index, TapPoint::kAttention);
-    Add(id, "attention", AllowedOfAttention(), attention, reference::Attention(decoder_, index, q, k, v));
+    Add(id, "attention", AllowedOfAttention(), attention, reference::Attention(decoder_, index, session_.cache_type(), q, k, v));
     Branch(id, "attn_output", TapPoint::kAttnOutput, AllowedOf(layer.wo.w), layer.post_attn_norm,
            reference::Multiply(layer.wo.w, layer.wo.bias, attention, team_));
     const Rows ffn_input = decoder_.block.parallel ? input : reference::Norm(decoder_, layer.ffn_norm, x_);
@@ -252,9 +252,9 @@ class Verifier {
   }
 
   static constexpr double kExact = 1e-4;
-  static constexpr double kInt8 = 5e-2;
-  static constexpr double kF16Cache = 2e-2;
-  static constexpr double kBf16Cache = 1e-1;
+  static constexpr double kInt8 = 1e-2;
+  static constexpr double kF16Cache = 5e-3;
+  static constexpr double kBf16Cache = 4e-2;
 
   const reference::Decoder decoder_;
   Session& session_;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "prenorm/dequantize.h"
+#include "prenorm/types.h"
 
 namespace prenorm::reference {
 namespace {
@@ -33,6 +34,33 @@ void SoftmaxRow(std::span<double> x) {
   double sum = 0.0;
   for (double& value : x) sum += value = std::exp(value - most);
   for (double& value : x) value /= sum;
+}
+
+// The form in which a product of a quantized matrix takes its input: codes of 8 bits, with one scale a block.
+void RoundToCodes(std::span<double> x) {
+  for (size_t begin = 0; begin < x.size(); begin += kActivationBlock) {
+    const std::span<double> block = x.subspan(begin, std::min(kActivationBlock, x.size() - begin));
+    float most = 0.0f;
+    for (const double value : block) most = std::max(most, std::abs(static_cast<float>(value)));
+    if (most < 1e-30f) {
+      std::fill(block.begin(), block.end(), 0.0);
+      continue;
+    }
+    const float factor = 127.0f / most;  // In f32: a tie must fall to the same side.
+    for (double& value : block) {
+      const float code = std::nearbyint(static_cast<float>(value) * factor);
+      value = static_cast<double>(code) * static_cast<double>(most) / 127.0;
+    }
+  }
+}
+
+// As the cache stores it.
+void RoundToType(DType type, Rows& x) {
+  if (type == DType::kF32) return;
+  for (double& value : x.values) {
+    const auto single = static_cast<float>(value);
+    value = static_cast<double>(type == DType::kF16 ? ToF32(ToF16(single)) : ToF32(ToBf16(single)));
+  }
 }
 
 // Norm of the heads of each token, or of all heads together.
@@ -82,8 +110,11 @@ std::vector<double> RowOf(const WeightMatrix& w, size_t row) {
   return {values.begin(), values.end()};
 }
 
-Rows Multiply(const WeightMatrix& w, const std::vector<float>& bias, const Rows& x, Team& team) {
-  Rows out(x.n, w.rows);
+Rows Multiply(const WeightMatrix& w, const std::vector<float>& bias, const Rows& input, Team& team) {
+  Rows x = input, out(x.n, w.rows);
+  if (ActivationFormatOf(w.type) == ActivationFormat::kInt8) {
+    for (size_t t = 0; t < x.n; ++t) RoundToCodes(x[t]);
+  }
   team.Run([&](Worker& worker) {
     const Range mine = worker.Share(w.rows);
     for (size_t r = mine.begin; r < mine.end; ++r) {
@@ -102,14 +133,17 @@ Rows Norm(const Decoder& decoder, const NormWeights& norm, const Rows& x) {
   return out;
 }
 
-Rows Attention(const Decoder& decoder, size_t layer, const Rows& q_products, const Rows& k_products, const Rows& v) {
+Rows Attention(const Decoder& decoder, size_t layer, DType cache, const Rows& q_products, const Rows& k_products,
+               const Rows& v_products) {
   const size_t head_dim = decoder.config.head_dim, group = decoder.config.n_heads / decoder.config.n_kv_heads;
   const size_t window = decoder.block.layers[layer].window;
-  Rows q = q_products, k = k_products;
+  Rows q = q_products, k = k_products, v = v_products;
   NormHeads(decoder, decoder.weights.layers[layer].q_norm, q);
   NormHeads(decoder, decoder.weights.layers[layer].k_norm, k);
   Rotate(decoder, layer, q);
   Rotate(decoder, layer, k);
+  RoundToType(cache, k);
+  RoundToType(cache, v);
 
   Rows out(q.n, q.width);
   for (size_t t = 0; t < q.n; ++t) {
