@@ -16,5 +16,6 @@ int RunDoctor(const Options& options);
 int RunNorms(const Options& options);
 int RunPerplexity(const Options& options);
 int RunQuantize(const Options& options);
+int RunVerify(const Options& options);
 
 }  // namespace prenorm::tools

@@ -30,6 +30,8 @@ const Entry kEntries[] = {
      RunPerplexity},
     {{kQuantize, "quantize", "write a model again in a smaller type", "prenorm quantize model-f16.gguf model-q4.gguf Q4_K_M"},
      RunQuantize},
+    {{kVerify, "verify", "compare the engine with a plain reference, operator by operator", "prenorm verify model.gguf"},
+     RunVerify},
 };
 
 std::string Overview() {

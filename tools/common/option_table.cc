@@ -5,7 +5,7 @@ namespace prenorm::tools {
 namespace {
 
 constexpr uint32_t kText = kGenerate | kChat;
-constexpr uint32_t kSessions = kText | kLogits | kBench | kProfile | kPerplexity;
+constexpr uint32_t kSessions = kText | kLogits | kBench | kProfile | kPerplexity | kVerify;
 constexpr uint32_t kModels = kSessions | kTokenize | kInspect;
 constexpr uint32_t kAll = kModels | kQuantize | kDoctor | kNorms;
 
@@ -97,6 +97,11 @@ const OptionSpec kOptions[] = {
     {"--decode", "", "N", "Tokens decoded one by one after it.", "Measuring", "", kProfile, &Options::decode, "", ""},
     {"-r,--runs", "--repetitions", "N", "Measured repetitions, at least 5, after one that is not counted.", "Measuring", "",
      kBench | kProfile, &Options::runs, "", ""},
+
+    {"--tokens", "", "N", "Tokens to compare: one half as a prompt, the other one by one.", "Verifying", "", kVerify,
+     &Options::verify_tokens, "", ""},
+    {"--tolerance", "", "X", "Largest deviation that holds, as a share of the largest element of its row.", "Verifying", "",
+     kVerify, &Options::tolerance, "", "0.0001 with f32 weights and cache, up to 0.04 otherwise"},
 
     {"--json", "", "", "Print one JSON object.", "Output", "", kAll & ~kLogits, &Options::json, "", ""},
     {"--jsonl", "", "", "Print one JSON object a token.", "Output", "", kText, &Options::jsonl, "", ""},

@@ -25,6 +25,8 @@ enum Command : uint32_t {
   kProfile = 1u << 6,
   kQuantize = 1u << 7,
   kPerplexity = 1u << 8,
+  kVerify = 1u << 9,
+  kManage = 1u << 10,  // prenorm models
   kDoctor = 1u << 11,
   kNorms = 1u << 12,
 };
@@ -82,6 +84,12 @@ struct Options {
   int64_t windows = -1;
   std::string save_logits;
   std::string kl;
+  // Models.
+  std::string action = "list";
+  std::string sha256;
+  // Verifying.
+  int64_t verify_tokens = 32;
+  double tolerance = 0.0;
   // Logits.
   std::string tokens;
   std::string tokens_file;
