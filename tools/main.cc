@@ -28,6 +28,7 @@ const Entry kEntries[] = {
     {{kNorms, "norms", "how exactly the normalization layer computes", "prenorm norms --accuracy"}, RunNorms},
     {{kPerplexity, "perplexity", "how well a model predicts a text", "prenorm perplexity model.gguf -f text.txt"},
      RunPerplexity},
+    {{kManage, "models", "list, fetch and remove models", "prenorm models fetch smollm2-135m-instruct-q4_1"}, RunModels},
     {{kQuantize, "quantize", "write a model again in a smaller type", "prenorm quantize model-f16.gguf model-q4.gguf Q4_K_M"},
      RunQuantize},
     {{kVerify, "verify", "compare the engine with a plain reference, operator by operator", "prenorm verify model.gguf"},

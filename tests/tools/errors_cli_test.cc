@@ -51,7 +51,7 @@ TEST(ErrorsCliTest, ModelsThatAreNoneHaveTheirOwnExitCode) {
   ExpectError(RunCommand({"generate", folder.Write("page.gguf", "<!DOCTYPE html><html></html>"), "-p", "x"}), 3, "page.gguf");
   ExpectError(RunCommand({"inspect", folder.Write("empty.gguf", "")}), 3, "empty.gguf");
   ExpectError(RunCommand({"generate", "-p", "x"}, {.environment = {"XDG_CACHE_HOME=" + folder.path("cache")}}), 3,
-              "fetch_model.sh");
+              "prenorm models fetch");
   ExpectError(RunCommand({"generate", "smollm2-135m-instruct-q4", "-p", "x"}), 3, "Did you mean smollm2-135m-instruct-q4_1?");
 }
 

@@ -7,11 +7,16 @@ namespace {
 constexpr uint32_t kText = kGenerate | kChat;
 constexpr uint32_t kSessions = kText | kLogits | kBench | kProfile | kPerplexity | kVerify;
 constexpr uint32_t kModels = kSessions | kTokenize | kInspect;
-constexpr uint32_t kAll = kModels | kQuantize | kDoctor | kNorms;
+constexpr uint32_t kAll = kModels | kManage | kQuantize | kDoctor | kNorms;
 
 const OptionSpec kOptions[] = {
     {"MODEL", "-m,--model", "", "A model file, or the name of one in the cache.", "Model", "PRENORM_MODEL", kModels,
      &Options::model, "", "the default of the catalog"},
+    {"ACTION", "", "", "List the catalog and the cache; fetch a model; print its path; remove it.", "Models", "", kManage,
+     &Options::action, "list|fetch|path|remove", ""},
+    {"NAME", "", "", "A name of the catalog, the address of a .gguf file, or OWNER/NAME[:PART] of the hub.", "Models", "",
+     kManage, &Options::model, "", "the default of the catalog"},
+    {"--sha256", "", "HEX", "What the SHA-256 of a fetched address must be.", "Models", "", kManage, &Options::sha256, "", ""},
     {"IN", "", "", "The model to read, a GGUF file with weights of F32, F16 or BF16.", "Model", "", kQuantize, &Options::from},
     {"OUT", "", "", "The GGUF file to write; it appears when it is complete.", "Model", "", kQuantize, &Options::to},
     {"RECIPE", "", "", "What the matrices become.", "Model", "", kQuantize, &Options::recipe,

@@ -1,0 +1,170 @@
+// prenorm models: what the catalog and the cache hold; fetching and removing.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "tools/commands.h"
+#include "tools/common/answer.h"
+#include "tools/common/catalog.h"
+#include "tools/common/download.h"
+#include "tools/common/errors.h"
+#include "tools/common/host.h"
+#include "tools/common/hub.h"
+#include "tools/common/terminal.h"
+
+namespace prenorm::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of a file, or of all files of a folder.
+uint64_t BytesOf(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    const uintmax_t bytes = fs::file_size(path, error);
+    return error ? 0 : bytes;
+  }
+  uint64_t bytes = 0;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path, error)) {
+    if (entry.is_regular_file(error)) bytes += entry.file_size(error);
+  }
+  return bytes;
+}
+
+struct Listed {
+  std::string name;
+  std::string title;
+  std::string licence;
+  uint64_t bytes;
+  std::string path;  // Empty: not in the cache.
+};
+
+// The catalog, then what else is in the cache: files by their names, folders of a hub's models by their ids.
+std::vector<Listed> ListModels(const std::string& folder) {
+  std::vector<Listed> models, others;
+  for (const CatalogModel& model : Catalog()) {
+    const std::string path = FindInCache(model.name);
+    models.push_back({model.name, model.title, model.licence, path.empty() ? model.bytes : BytesOf(path), path});
+  }
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    std::string name = entry.path().filename().string();
+    const bool known = std::any_of(models.begin(), models.end(), [&](const Listed& m) { return m.path == entry.path(); });
+    if (known || name.starts_with('.')) continue;
+    if (const size_t at = name.find("--"); entry.is_directory(error) && at != std::string::npos) name.replace(at, 2, "/");
+    const bool part = name.ends_with(".part");
+    others.push_back({name, part ? "partly fetched" : "", "", BytesOf(entry.path()), entry.path().string()});
+  }
+  std::sort(others.begin(), others.end(), [](const Listed& a, const Listed& b) { return a.name < b.name; });
+  models.insert(models.end(), others.begin(), others.end());
+  return models;
+}
+
+int List(const std::string& folder, const Options& options) {
+  const std::vector<Listed> models = ListModels(folder);
+  if (options.json) {
+    nlohmann::ordered_json json = NewJson(0);
+    json["host"].erase("threads");  // Nothing runs.
+    json["folder"] = folder;
+    json["models"] = nlohmann::ordered_json::array();
+    for (const Listed& model : models) {
+      nlohmann::ordered_json entry = {{"name", model.name}, {"title", model.title}, {"licence", model.licence},
+                                      {"bytes", model.bytes}, {"cached", !model.path.empty()}};
+      entry["path"] = model.path.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(model.path);
+      json["models"].push_back(std::move(entry));
+    }
+    return PrintAnswer(JsonLine(json));
+  }
+  std::string text = "Models in " + folder + "\n\n";
+  for (const Listed& model : models) {
+    std::string line = "  " + model.name;
+    line.resize(std::max<size_t>(line.size() + 1, 38), ' ');
+    char size[32];
+    std::snprintf(size, sizeof size, "%9s  %-5s  ", SizeText(model.bytes).c_str(), model.path.empty() ? "-" : "here");
+    text += line + size + model.title + (model.licence.empty() ? "" : " (" + model.licence + ")") + "\n";
+  }
+  return PrintAnswer(text);
+}
+
+// What of an address is the name of its file.
+std::string FileOfUrl(const std::string& url) {
+  const std::string plain = url.substr(0, url.find_first_of("?#"));
+  return plain.substr(plain.rfind('/') + 1);
+}
+
+Status FetchAll(std::vector<Download> files) {
+  for (const Download& file : files) {
+    Result<std::string> hash = FetchFile(file);
+    if (!hash.ok()) return hash.status();
+    if (file.sha256.empty() && !hash->empty()) {
+      Note("prenorm: note: " + file.path + ": its SHA-256 is " + *hash + "; it was not known before, so nothing was checked");
+    }
+  }
+  return {};
+}
+
+Status FetchModel(const std::string& name, const std::string& folder, const Options& options) {
+  if (const CatalogModel* model = FindInCatalog(name); model != nullptr) {
+    if (model->url.empty()) {
+      return Status(StatusCode::kUnsupported, "This model of the catalog comes in packages, which only the source tree's script joins.\n" +
+                                                  name + ": no address of a single file\nFetch it with: tools/fetch_model.sh " + name);
+    }
+    return FetchAll({{model->url, folder + "/" + model->path, model->bytes, model->sha256, ""}});
+  }
+  if (name.find("://") != std::string::npos) {
+    const std::string file = FileOfUrl(name);
+    if (!file.ends_with(".gguf") || file.starts_with('.')) {
+      return Status(StatusCode::kInvalidArgument, "This address names no model file.\n" + name + ": expected one that ends in .gguf\n"
+                                                      "Give the address of the file itself.");
+    }
+    return FetchAll({{name, folder + "/" + file, 0, options.sha256, ""}});
+  }
+  if (!IsHubName(name)) return NoSuchModel(name);
+  Result<HubModel> model = ReadHubModel(name, folder);
+  return model.ok() ? FetchAll(std::move(model->files)) : model.status();
+}
+
+int Fetch(const std::string& name, const std::string& folder, const Options& options) {
+  const bool url = name.find("://") != std::string::npos;
+  const std::string local = url ? FileOfUrl(name) : name;
+  if (FindInCache(local).empty()) {
+    if (Status status = FetchModel(name, folder, options); !status.ok()) return Fail(status);
+  }
+  const std::string path = FindInCache(local);
+  return path.empty() ? Fail(NoSuchModel(name)) : PrintAnswer(path + "\n");
+}
+
+int Remove(const std::string& name, const std::string& folder) {
+  std::string path = FindInCache(name);
+  if (IsHubName(name) && name.find(':') == std::string::npos) path = HubFolder(folder, name);  // All of it.
+  const std::string file = FindInCatalog(name) != nullptr ? FindInCatalog(name)->path : name;
+  std::error_code error;
+  const bool part = file.find('/') == std::string::npos && fs::remove(folder + "/" + file + ".part", error);
+  if (path.empty() || !fs::exists(path, error)) return part ? kExitOk : Fail(NoSuchModel(name));
+  const uint64_t bytes = BytesOf(path);
+  fs::remove_all(path, error);
+  if (error) {
+    return Fail(Status(StatusCode::kIo, "The model cannot be removed.\n" + path + ": " + error.message() + "\nCheck its rights."));
+  }
+  Note("removed " + path + ", " + SizeText(bytes));
+  return kExitOk;
+}
+
+}  // namespace
+
+int RunModels(const Options& options) {
+  const Result<std::string> folder = ModelFolder();
+  if (!folder.ok()) return Fail(folder.status());
+  if (options.action == "list") return List(*folder, options);
+  if (options.action == "remove" && options.model.empty()) {
+    return Fail(Status(StatusCode::kInvalidArgument, "Something is missing.\nprenorm models remove: expected a name, found none\n"
+                                                     "See which there are: prenorm models"));
+  }
+  const std::string name = options.model.empty() ? DefaultModel().name : options.model;
+  if (options.action == "fetch") return Fetch(name, *folder, options);
+  if (options.action == "remove") return Remove(name, *folder);
+  Result<std::string> path = FindModelFile(name);
+  return path.ok() ? PrintAnswer(*path + "\n") : FailModel(path.status());
+}
+
+}  // namespace prenorm::tools
