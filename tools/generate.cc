@@ -1,5 +1,6 @@
 // prenorm generate: continues raw text. The shortest way through the library, from a file name to streamed words:
 // open the model, make the ids of the prompt, generate.
+#include "prenorm/infill.h"
 #include "tools/commands.h"
 #include "tools/common/errors.h"
 #include "tools/common/open_model.h"
@@ -7,6 +8,19 @@
 #include "tools/common/text_run.h"
 
 namespace prenorm::tools {
+namespace {
+
+// --prefix and --suffix: what is missing between two texts. Else what the model puts before a text comes first; an empty
+// prompt starts from the beginning token in any case.
+Result<std::vector<TokenId>> MakeIds(const Model& model, const std::optional<std::string>& prompt, const Options& options) {
+  if (!prompt) return InfillPrompt(model, options.prefix.value_or(""), options.suffix.value_or(""));
+  const Tokenizer& tokenizer = model.tokenizer();
+  Result<std::vector<TokenId>> ids = tokenizer.Encode(*prompt, {.add_special = true, .parse_special = options.special});
+  if (ids.ok() && ids->empty() && tokenizer.bos() >= 0) ids->push_back(tokenizer.bos());
+  return ids;
+}
+
+}  // namespace
 
 int RunGenerate(const Options& options) {
   // Options first: what is wrong with them should not take the time to load a model.
@@ -15,7 +29,12 @@ int RunGenerate(const Options& options) {
   if (Result<Sampler> sampler = Sampler::Create(generate_options->sampler); !sampler.ok()) return Fail(sampler.status());
   Result<std::optional<std::string>> prompt = ReadPrompt(options);
   if (!prompt.ok()) return Fail(prompt.status());
-  if (!prompt->has_value()) {
+  const bool infill = options.prefix || options.suffix;
+  if (infill && prompt->has_value()) {
+    return Fail(Status(StatusCode::kInvalidArgument,
+                       "The text is given twice.\n--prefix or --suffix, and --prompt, --file or piped input\nGive one of them."));
+  }
+  if (!infill && !prompt->has_value()) {
     return Fail(Status(StatusCode::kInvalidArgument,
                        "There is no prompt.\n--prompt, --file or piped input: expected one of them, found none\n"
                        "For example: prenorm generate -p \"Once upon a time\""));
@@ -26,12 +45,8 @@ int RunGenerate(const Options& options) {
   Result<std::unique_ptr<Session>> session = OpenSession(*opened, options);
   if (!session.ok()) return Fail(session.status());
 
-  // What the model puts before a text comes first; an empty prompt starts from the beginning token in any case.
-  const Tokenizer& tokenizer = opened->model->tokenizer();
-  Result<std::vector<TokenId>> ids =
-      tokenizer.Encode(**prompt, {.add_special = true, .parse_special = options.special});
+  Result<std::vector<TokenId>> ids = MakeIds(*opened->model, *prompt, options);
   if (!ids.ok()) return Fail(ids.status());
-  if (ids->empty() && tokenizer.bos() >= 0) ids->push_back(tokenizer.bos());
 
   TextRun run(*opened, **session, options);
   Result<GenerateResult> result = run.Run(*ids, *ids, *generate_options);

@@ -185,6 +185,13 @@ TEST(GenerateCliTest, AnEmptyPromptStartsFromTheBeginningToken) {
   }
 }
 
+TEST(GenerateCliTest, FillingInNeedsAModelForIt) {
+  const CommandResult result = Generate({"--prefix", "Once", "--suffix", "end."});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_NE(result.err.find("cannot fill in the middle"), std::string::npos) << result.err;
+  EXPECT_EQ(Generate({"--prefix", "Once", "-p", "x"}).exit_code, 2);
+}
+
 TEST(GenerateCliTest, AReaderThatGoesAwayIsAQuietSuccess) {
   const CommandResult result =
       Generate({"-p", kPrompt, "-n", "-1", "--ignore-end-tokens"}, {.close_stdout_after = 5});

@@ -47,6 +47,8 @@ struct Options {
   std::optional<std::string> file;
   bool escape = false;
   bool special = false;
+  std::optional<std::string> prefix;
+  std::optional<std::string> suffix;
   std::optional<std::string> system;
   bool show_prompt = false;
   bool add_special = false;
