@@ -1,4 +1,7 @@
-// prenorm chat from outside: one answer, a conversation at a terminal, interruptions.
+// prenorm chat from outside: one answer, a conversation at a terminal, its commands, interruptions.
+#include <filesystem>
+#include <fstream>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -69,6 +72,86 @@ TEST(ChatCliTest, StaysUsableAfterAMessageThatIsTooLong) {
   ASSERT_TRUE(chat.WaitFor("first token")) << chat.output();
   ASSERT_TRUE(chat.WaitFor("> ", 3)) << chat.output();
   EXPECT_EQ(chat.EndInput(), 0) << chat.output();
+}
+
+TEST(ChatCliTest, CommandsEditTheHistory) {
+  TemporaryFolder folder;
+  const std::string file = folder.path("talk.json");
+  TerminalCommand chat({"chat", TinyModel(), "--temp", "0", "-n", "8"});
+  ASSERT_TRUE(chat.WaitFor("> ")) << chat.output();
+  int prompts = 1;
+  const auto type = [&](const std::string& line, const std::string& answer) {
+    chat.Type(line + "\n");
+    EXPECT_TRUE(chat.WaitFor(answer)) << line << "\n" << chat.output();
+    EXPECT_TRUE(chat.WaitFor("\n> ", ++prompts)) << line << "\n" << chat.output();
+  };
+  type("/undo", "There is no question yet.");
+  type("/helo", "Did you mean /help?");
+  type("/help", "/load FILE");
+  type("/system Be brief.", "The system message is set.");
+  type("Tell me a story.", "first token");
+  type("And then?", "prompt");
+  type("/stats", "2 exchanges, 0 of them left out");
+  type("/undo", "The last question is taken back.");
+  type("/save " + file, "Saved as");
+  type("/reset", "A new conversation.");
+  type("/load " + file, "goes on.");
+  type("/stats", "1 exchanges");
+  type("/load " + folder.path("none"), "cannot be opened");
+  EXPECT_EQ(chat.EndInput(), 0) << chat.output();
+  std::ifstream in(file);
+  const json messages = json::parse(in).at("messages");
+  ASSERT_EQ(messages.size(), 3u);
+  EXPECT_EQ(messages[0], json({{"role", "system"}, {"content", "Be brief."}}));
+  EXPECT_EQ(messages[1].at("content"), "Tell me a story.");
+  EXPECT_EQ(messages[2].at("role"), "assistant");
+}
+
+TEST(ChatCliTest, RetryAnswersTheLastQuestionAgain) {
+  TerminalCommand chat({"chat", TinyModel(), "--temp", "0", "-n", "8"});
+  ASSERT_TRUE(chat.WaitFor("> ")) << chat.output();
+  chat.Type("Tell me a story.\n");
+  ASSERT_TRUE(chat.WaitFor("first token")) << chat.output();
+  chat.Type("/retry\n");
+  ASSERT_TRUE(chat.WaitFor("first token", 2)) << chat.output();
+  chat.Type("/stats\n");
+  EXPECT_TRUE(chat.WaitFor("1 exchanges")) << chat.output();
+}
+
+TEST(ChatCliTest, AFullContextShiftsOnRequestOnly) {
+  const auto ask = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"chat", TinyModel(), "--temp", "0", "-n", "4", "-c", "64", "--system", "Be brief."};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    TerminalCommand chat(arguments);
+    EXPECT_TRUE(chat.WaitFor("> ")) << chat.output();
+    for (int i = 1; i <= 5; ++i) {
+      chat.Type("Tell me a story.\n");
+      if (!chat.WaitFor("\n> ", i + 1)) break;
+    }
+    chat.Type("\x04");
+    EXPECT_EQ(chat.Wait(), 0) << chat.output();
+    return chat.output();
+  };
+  EXPECT_NE(ask({}).find("do not fit in a context of 64"), std::string::npos);
+  const std::string shifted = ask({"--context-shift"});
+  EXPECT_NE(shifted.find("exchanges are left out"), std::string::npos) << shifted;
+  EXPECT_EQ(shifted.find("do not fit"), std::string::npos) << shifted;
+}
+
+TEST(ChatCliTest, TemplateArgumentsAndToolsAreChecked) {
+  TemporaryFolder folder;
+  const auto chat = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"chat", TinyModel(), "-p", "Hi", "--show-prompt"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunCommand(arguments);
+  };
+  EXPECT_EQ(chat({"--template-args", "[1]"}).exit_code, 2);
+  EXPECT_EQ(chat({"--tools", folder.Write("tools.json", "{}")}).exit_code, 2);
+  EXPECT_EQ(chat({"--tools", folder.path("none")}).exit_code, 1);
+  const CommandResult result =
+      chat({"--template-args", "{\"enable_thinking\": false}", "--tools", folder.Write("tools.json", "[]")});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, chat({}).out) << "the tiny model's template asks for neither";
 }
 
 TEST(ChatCliTest, InterruptReturnsToThePromptAndASecondOneEnds) {

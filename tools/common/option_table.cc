@@ -53,6 +53,11 @@ const OptionSpec kOptions[] = {
     {"--system", "", "TEXT", "System message.", "Prompt", "", kChat, &Options::system, "", "what the model's template says"},
     {"--show-prompt", "", "", "Print the rendered prompt and its ids, and answer nothing.", "Prompt", "", kChat,
      &Options::show_prompt, "", ""},
+    {"--context-shift", "", "", "When the context is full, leave the oldest exchanges out; the system message stays.", "Prompt",
+     "", kChat, &Options::context_shift, "", ""},
+    {"--template-args", "--chat-template-kwargs", "JSON", "Variables of the template, e.g. {\"enable_thinking\": false}.",
+     "Prompt", "", kChat, &Options::template_args, "", ""},
+    {"--tools", "", "FILE", "A JSON list of tools that the model is told of.", "Prompt", "", kChat, &Options::tools, "", ""},
 
     {"-n,--max-new-tokens", "--n-predict", "N", "New tokens at most; -1: until the end of the answer or of the context.",
      "Length", "", kText, &Options::max_new_tokens, "", ""},
@@ -112,6 +117,8 @@ const OptionSpec kOptions[] = {
      kVerify, &Options::tolerance, "", "0.0001 with f32 weights and cache, up to 0.04 otherwise"},
 
     {"--json", "", "", "Print one JSON object.", "Output", "", kAll & ~kLogits, &Options::json, "", ""},
+    {"--reasoning", "", "WHAT", "Reasoning before the answer: on stderr, dimmed, or not at all.", "Output", "", kChat,
+     &Options::reasoning, "show|hide", ""},
     {"--jsonl", "", "", "Print one JSON object a token.", "Output", "", kText, &Options::jsonl, "", ""},
     {"--ids", "", "", "Print only the ids, separated by commas.", "Output", "", kTokenize, &Options::ids, "", ""},
     {"--format", "", "TYPE", "Form of the table.", "Output", "", kBench, &Options::format, "md|csv|json", ""},

@@ -51,6 +51,10 @@ struct Options {
   std::optional<std::string> suffix;
   std::optional<std::string> system;
   bool show_prompt = false;
+  bool context_shift = false;
+  std::string reasoning = "show";
+  std::optional<std::string> template_args;
+  std::optional<std::string> tools;
   bool add_special = false;
   // Length.
   int64_t max_new_tokens = -1;

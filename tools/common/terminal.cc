@@ -32,10 +32,9 @@ std::string Styled(Style style, std::string_view text) {
   return (style == Style::kError ? "\033[1;31m" : "\033[2m") + std::string(text) + "\033[0m";
 }
 
-void Note(std::string_view text) {
-  const std::string line = std::string(text) + "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);
-}
+void Note(std::string_view text) { NotePart(std::string(text) + "\n"); }
+
+void NotePart(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 void Progress(std::string_view text) {
   if (!StderrIsTerminal()) return;

@@ -16,6 +16,8 @@ std::string Styled(Style style, std::string_view text);
 
 /// One line on stderr.
 void Note(std::string_view text);
+/// A part of one.
+void NotePart(std::string_view text);
 
 /// A line that the next one overwrites: progress, on a terminal only. Empty text clears it.
 void Progress(std::string_view text);

@@ -68,6 +68,10 @@ Result<GenerateResult> TextRun::Run(std::span<const TokenId> prompt, std::span<c
                                     GenerateOptions options) {
   options.history.assign(whole_prompt.begin(), whole_prompt.end() - static_cast<std::ptrdiff_t>(prompt.size()));
   totals_.Clear();
+  splitter_.reset();
+  reasoning_.clear();
+  answer_text_.clear();
+  if (markers_) splitter_.emplace(*markers_, opened_.model->tokenizer().Decode(whole_prompt, /*with_special=*/true));
   const bool counts = options_.json || !options_.quiet;
   session_.set_observer(counts ? &totals_ : nullptr);
   Result<GenerateResult> result = Generate(
@@ -75,15 +79,42 @@ Result<GenerateResult> TextRun::Run(std::span<const TokenId> prompt, std::span<c
   session_.set_observer(nullptr);
   if (!result.ok()) return result;
   result->prompt_tokens = whole_prompt.size();
+  if (splitter_) {
+    HandOutPieces(splitter_->Flush(), -1);
+    result->text = answer_text_;
+  }
   Report(*result, whole_prompt, options.sampler.seed);
   if (!answer_.status().ok()) return answer_.status();
   return result;
 }
 
 bool TextRun::HandOut(std::string_view text, TokenId id) {
+  if (!splitter_) {
+    if (options_.json) return true;
+    return options_.jsonl ? WriteEvent("text", text, id) : answer_.Write(text);
+  }
+  // Some models have their markers as control tokens, which have no text of their own.
+  const Tokenizer& tokenizer = opened_.model->tokenizer();
+  const bool marker = id >= 0 && tokenizer.IsControl(id) &&
+                      (tokenizer.TokenText(id) == markers_->open || tokenizer.TokenText(id) == markers_->close);
+  return HandOutPieces(splitter_->Push(std::string(text) + (marker ? std::string(tokenizer.TokenText(id)) : "")), id);
+}
+
+bool TextRun::HandOutPieces(const ReasoningSplitter::Pieces& pieces, TokenId id) {
+  if (!pieces.answer.empty() && answer_text_.empty() && show_reasoning_ && !reasoning_.empty()) Note("");
+  reasoning_ += pieces.reasoning;
+  answer_text_ += pieces.answer;
   if (options_.json) return true;
-  if (!options_.jsonl) return answer_.Write(text);
-  nlohmann::ordered_json event = {{"schema", 1}, {"text", text}};
+  if (options_.jsonl) {
+    if (!pieces.reasoning.empty() && !WriteEvent("reasoning", pieces.reasoning, id)) return false;
+    return pieces.answer.empty() || WriteEvent("text", pieces.answer, id);
+  }
+  if (show_reasoning_ && !pieces.reasoning.empty()) NotePart(Styled(Style::kDim, pieces.reasoning));
+  return pieces.answer.empty() || answer_.Write(pieces.answer);
+}
+
+bool TextRun::WriteEvent(std::string_view key, std::string_view text, TokenId id) {
+  nlohmann::ordered_json event = {{"schema", 1}, {key, text}};
   if (id >= 0) event["id"] = id;
   return answer_.Write(JsonLine(event));
 }
@@ -98,6 +129,7 @@ void TextRun::Report(const GenerateResult& result, std::span<const TokenId> whol
     nlohmann::ordered_json json = NewJson(session_.threads());
     if (options_.json) {
       json["text"] = result.text;
+      if (!reasoning_.empty()) json["reasoning"] = reasoning_;
       json["ids"] = result.ids;
       json["prompt_ids"] = std::vector<TokenId>(whole_prompt.begin(), whole_prompt.end());
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "tools/common/op_totals.h"
 #include "tools/common/open_model.h"
 #include "tools/common/options.h"
+#include "tools/common/reasoning.h"
 
 namespace prenorm::tools {
 
@@ -26,11 +28,21 @@ class TextRun {
   /// Errors: those of Generate, and kIo when the answer cannot be written.
   Result<GenerateResult> Run(std::span<const TokenId> prompt, std::span<const TokenId> whole_prompt, GenerateOptions options);
 
+  /// Splits the next answers: reasoning goes to stderr, dimmed, or nowhere, and in JSON it has a field of its own.
+  void SplitReasoning(const ReasoningMarkers& markers, bool show) {
+    markers_ = markers;
+    show_reasoning_ = show;
+  }
+  /// The reasoning of the last answer; its `text` is then without it.
+  const std::string& reasoning() const { return reasoning_; }
+
   /// Whether the reader of standard output has gone.
   bool reader_gone() const { return answer_.closed(); }
 
  private:
   bool HandOut(std::string_view text, TokenId id);
+  bool HandOutPieces(const ReasoningSplitter::Pieces& pieces, TokenId id);
+  bool WriteEvent(std::string_view key, std::string_view text, TokenId id);
   void Report(const GenerateResult& result, std::span<const TokenId> whole_prompt, uint64_t seed);
 
   const OpenedModel& opened_;
@@ -38,6 +50,11 @@ class TextRun {
   const Options& options_;
   Answer answer_;
   OpTotals totals_;
+  std::optional<ReasoningMarkers> markers_;  // Nothing: all text is the answer.
+  bool show_reasoning_ = false;
+  std::optional<ReasoningSplitter> splitter_;  // Of the present answer.
+  std::string reasoning_;
+  std::string answer_text_;
 };
 
 }  // namespace prenorm::tools
