@@ -26,8 +26,9 @@ Result<ChatOptions> MakeChatOptions(const Options& options) {
   if (options.template_args) {
     arguments = Json::parse(*options.template_args, nullptr, false);
     if (!arguments.is_object()) {
-      return Status(StatusCode::kInvalidArgument, "The template's variables cannot be read.\n--template-args: expected a JSON object, found '" +
-                                                      *options.template_args + "'\nFor example: --template-args '{\"enable_thinking\": false}'");
+      return Status(StatusCode::kInvalidArgument,
+                    "The template's variables cannot be read.\n--template-args: expected a JSON object, found '" +
+                        *options.template_args + "'\nFor example: --template-args '{\"enable_thinking\": false}'");
     }
   }
   if (options.tools) {
@@ -35,9 +36,10 @@ Result<ChatOptions> MakeChatOptions(const Options& options) {
     if (!text.ok()) return text.status();
     Json tools = Json::parse(*text, nullptr, false);
     if (!tools.is_array()) {
-      return Status(StatusCode::kInvalidArgument, "The tools cannot be read.\n" + *options.tools +
-                                                      ": expected a JSON list of tools, found something else\n"
-                                                      "For example: [{\"type\": \"function\", \"function\": {\"name\": ...}}]");
+      return Status(StatusCode::kInvalidArgument,
+                    "The tools cannot be read.\n" + *options.tools +
+                        ": expected a JSON list of tools, found something else\n"
+                        "For example: [{\"type\": \"function\", \"function\": {\"name\": ...}}]");
     }
     arguments["tools"] = std::move(tools);
   }
@@ -48,8 +50,8 @@ Result<ChatOptions> MakeChatOptions(const Options& options) {
 // The messages so far and what the session holds of them.
 class Conversation {
  public:
-  Conversation(const OpenedModel& opened, Session& session, const Options& options, const GenerateOptions& generate_options,
-               const ChatOptions& chat_options)
+  Conversation(const OpenedModel& opened, Session& session, const Options& options,
+               const GenerateOptions& generate_options, const ChatOptions& chat_options)
       : opened_(opened),
         session_(session),
         options_(options),
@@ -75,9 +77,9 @@ class Conversation {
     // What the session already holds of this prompt need not be evaluated again; the last token must, for its logits.
     const std::vector<TokenId>& ids = prompt->ids;
     const size_t limit = std::min(held_.size(), ids.size() - 1);
-    const size_t shared =
-        static_cast<size_t>(std::mismatch(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(limit), ids.begin()).first -
-                            held_.begin());
+    const size_t shared = static_cast<size_t>(
+        std::mismatch(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(limit), ids.begin()).first -
+        held_.begin());
     if (Status status = session_.Rewind(shared); !status.ok()) return status;
     held_.resize(shared);
     Result<GenerateResult> result = run_.Run(std::span(ids).subspan(shared), ids, generate_options_);
@@ -100,8 +102,9 @@ class Conversation {
   ChatHistory& history() { return history_; }
   bool reader_gone() const { return run_.reader_gone(); }
   std::string Statistics() const {
-    return std::to_string(history_.exchanges()) + " exchanges, " + std::to_string(history_.forgotten()) + " of them left out; " +
-           std::to_string(held_.size()) + " of " + std::to_string(session_.capacity()) + " tokens of the context in use";
+    return std::to_string(history_.exchanges()) + " exchanges, " + std::to_string(history_.forgotten()) +
+           " of them left out; " + std::to_string(held_.size()) + " of " + std::to_string(session_.capacity()) +
+           " tokens of the context in use";
   }
 
  private:
@@ -111,9 +114,11 @@ class Conversation {
     while (true) {
       Result<ChatPrompt> prompt = RenderChat(*opened_.model, history_.Told(), chat_options_);
       const size_t room = session_.capacity() / 4;
-      if (!prompt.ok() || !options_.context_shift || prompt->ids.size() + room <= session_.capacity() || !history_.Forget()) {
+      if (!prompt.ok() || !options_.context_shift || prompt->ids.size() + room <= session_.capacity() ||
+          !history_.Forget()) {
         if (history_.forgotten() > before && !options_.quiet) {
-          Note(Styled(Style::kDim, "the context is full: " + std::to_string(history_.forgotten()) + " exchanges are left out"));
+          Note(Styled(Style::kDim,
+                      "the context is full: " + std::to_string(history_.forgotten()) + " exchanges are left out"));
         }
         return prompt;
       }
@@ -164,17 +169,21 @@ constexpr const char* kCommandHelp =
 // "/word" or "/word text": a path such as /usr/bin is a message.
 bool IsCommand(const std::string& line) {
   const size_t end = std::min(line.find(' '), line.size());
-  return end > 1 && line[0] == '/' && std::all_of(line.begin() + 1, line.begin() + static_cast<std::ptrdiff_t>(end),
-                                                  [](char c) { return c >= 'a' && c <= 'z'; });
+  return end > 1 && line[0] == '/' &&
+         std::all_of(line.begin() + 1, line.begin() + static_cast<std::ptrdiff_t>(end),
+                     [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
 void NoteOrFail(const Status& status, const std::string& note) {
-  if (status.ok()) Note(Styled(Style::kDim, note));
-  else Fail(status);
+  if (status.ok())
+    Note(Styled(Style::kDim, note));
+  else
+    Fail(status);
 }
 
 void RunCommand(Conversation& conversation, const std::string& line, const Options& options) {
-  static const std::vector<std::string> kNames = {"/help", "/reset", "/system", "/undo", "/retry", "/save", "/load", "/stats"};
+  static const std::vector<std::string> kNames = {"/help",  "/reset", "/system", "/undo",
+                                                  "/retry", "/save",  "/load",   "/stats"};
   const std::string name = line.substr(0, line.find(' '));
   const size_t begin = std::min(line.find_first_not_of(' ', name.size()), line.size());
   const std::string text = line.substr(begin, line.find_last_not_of(' ') + 1 - begin);
@@ -192,8 +201,10 @@ void RunCommand(Conversation& conversation, const std::string& line, const Optio
   } else if (name == "/undo") {
     Note(Styled(Style::kDim, history.Undo() ? "The last question is taken back." : "There is no question yet."));
   } else if (name == "/retry") {
-    if (const std::optional<std::string> question = history.Undo()) AnswerOnce(conversation, *question, options);
-    else Note(Styled(Style::kDim, "There is no question yet."));
+    if (const std::optional<std::string> question = history.Undo())
+      AnswerOnce(conversation, *question, options);
+    else
+      Note(Styled(Style::kDim, "There is no question yet."));
   } else if (name == "/save") {
     NoteOrFail(history.Save(text), "Saved as " + text + ".");
   } else if (name == "/load") {
@@ -202,7 +213,8 @@ void RunCommand(Conversation& conversation, const std::string& line, const Optio
     Note(Styled(Style::kDim, conversation.Statistics()));
   } else {
     const std::string near = DidYouMean(name, kNames);
-    Note(Styled(Style::kDim, "There is no command " + name + ". " + (near.empty() ? "" : "Did you mean " + near + "? ") + "See /help."));
+    Note(Styled(Style::kDim, "There is no command " + name + ". " +
+                                 (near.empty() ? "" : "Did you mean " + near + "? ") + "See /help."));
   }
 }
 
@@ -214,8 +226,10 @@ int Converse(Conversation& conversation, const Options& options) {
     if (!line) return InterruptFlag() ? kExitInterrupted : kExitOk;
     if (line->empty()) continue;
     // An error concerns this line only: it has been printed, and the conversation goes on.
-    if (IsCommand(*line)) RunCommand(conversation, *line, options);
-    else AnswerOnce(conversation, *line, options);
+    if (IsCommand(*line))
+      RunCommand(conversation, *line, options);
+    else
+      AnswerOnce(conversation, *line, options);
     if (conversation.reader_gone()) return kExitOk;
     InterruptFlag() = false;
   }
@@ -226,7 +240,8 @@ int Converse(Conversation& conversation, const Options& options) {
 int RunChat(const Options& options) {
   Result<GenerateOptions> generate_options = MakeGenerateOptions(options);
   if (!generate_options.ok()) return Fail(generate_options.status());
-  if (Result<Sampler> sampler = Sampler::Create(generate_options->sampler); !sampler.ok()) return Fail(sampler.status());
+  if (Result<Sampler> sampler = Sampler::Create(generate_options->sampler); !sampler.ok())
+    return Fail(sampler.status());
   Result<ChatOptions> chat_options = MakeChatOptions(options);
   if (!chat_options.ok()) return Fail(chat_options.status());
   Result<std::optional<std::string>> prompt = ReadPrompt(options);

@@ -49,9 +49,11 @@ std::vector<Listed> ListModels(const std::string& folder) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     std::string name = entry.path().filename().string();
-    const bool known = std::any_of(models.begin(), models.end(), [&](const Listed& m) { return m.path == entry.path(); });
+    const bool known =
+        std::any_of(models.begin(), models.end(), [&](const Listed& m) { return m.path == entry.path(); });
     if (known || name.starts_with('.')) continue;
-    if (const size_t at = name.find("--"); entry.is_directory(error) && at != std::string::npos) name.replace(at, 2, "/");
+    if (const size_t at = name.find("--"); entry.is_directory(error) && at != std::string::npos)
+      name.replace(at, 2, "/");
     const bool part = name.ends_with(".part");
     others.push_back({name, part ? "partly fetched" : "", "", BytesOf(entry.path()), entry.path().string()});
   }
@@ -68,8 +70,11 @@ int List(const std::string& folder, const Options& options) {
     json["folder"] = folder;
     json["models"] = nlohmann::ordered_json::array();
     for (const Listed& model : models) {
-      nlohmann::ordered_json entry = {{"name", model.name}, {"title", model.title}, {"licence", model.licence},
-                                      {"bytes", model.bytes}, {"cached", !model.path.empty()}};
+      nlohmann::ordered_json entry = {{"name", model.name},
+                                      {"title", model.title},
+                                      {"licence", model.licence},
+                                      {"bytes", model.bytes},
+                                      {"cached", !model.path.empty()}};
       entry["path"] = model.path.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(model.path);
       json["models"].push_back(std::move(entry));
     }
@@ -97,7 +102,8 @@ Status FetchAll(std::vector<Download> files) {
     Result<std::string> hash = FetchFile(file);
     if (!hash.ok()) return hash.status();
     if (file.sha256.empty() && !hash->empty()) {
-      Note("prenorm: note: " + file.path + ": its SHA-256 is " + *hash + "; it was not known before, so nothing was checked");
+      Note("prenorm: note: " + file.path + ": its SHA-256 is " + *hash +
+           "; it was not known before, so nothing was checked");
     }
   }
   return {};
@@ -106,15 +112,17 @@ Status FetchAll(std::vector<Download> files) {
 Status FetchModel(const std::string& name, const std::string& folder, const Options& options) {
   if (const CatalogModel* model = FindInCatalog(name); model != nullptr) {
     if (model->url.empty()) {
-      return Status(StatusCode::kUnsupported, "This model of the catalog comes in packages, which only the source tree's script joins.\n" +
-                                                  name + ": no address of a single file\nFetch it with: tools/fetch_model.sh " + name);
+      return Status(StatusCode::kUnsupported,
+                    "This model of the catalog comes in packages, which only the source tree's script joins.\n" + name +
+                        ": no address of a single file\nFetch it with: tools/fetch_model.sh " + name);
     }
     return FetchAll({{model->url, folder + "/" + model->path, model->bytes, model->sha256, ""}});
   }
   if (name.find("://") != std::string::npos) {
     const std::string file = FileOfUrl(name);
     if (!file.ends_with(".gguf") || file.starts_with('.')) {
-      return Status(StatusCode::kInvalidArgument, "This address names no model file.\n" + name + ": expected one that ends in .gguf\n"
+      return Status(StatusCode::kInvalidArgument, "This address names no model file.\n" + name +
+                                                      ": expected one that ends in .gguf\n"
                                                       "Give the address of the file itself.");
     }
     return FetchAll({{name, folder + "/" + file, 0, options.sha256, ""}});
@@ -144,7 +152,8 @@ int Remove(const std::string& name, const std::string& folder) {
   const uint64_t bytes = BytesOf(path);
   fs::remove_all(path, error);
   if (error) {
-    return Fail(Status(StatusCode::kIo, "The model cannot be removed.\n" + path + ": " + error.message() + "\nCheck its rights."));
+    return Fail(Status(StatusCode::kIo,
+                       "The model cannot be removed.\n" + path + ": " + error.message() + "\nCheck its rights."));
   }
   Note("removed " + path + ", " + SizeText(bytes));
   return kExitOk;
@@ -157,8 +166,9 @@ int RunModels(const Options& options) {
   if (!folder.ok()) return Fail(folder.status());
   if (options.action == "list") return List(*folder, options);
   if (options.action == "remove" && options.model.empty()) {
-    return Fail(Status(StatusCode::kInvalidArgument, "Something is missing.\nprenorm models remove: expected a name, found none\n"
-                                                     "See which there are: prenorm models"));
+    return Fail(Status(StatusCode::kInvalidArgument,
+                       "Something is missing.\nprenorm models remove: expected a name, found none\n"
+                       "See which there are: prenorm models"));
   }
   const std::string name = options.model.empty() ? DefaultModel().name : options.model;
   if (options.action == "fetch") return Fetch(name, *folder, options);

@@ -25,7 +25,8 @@ constexpr const char* kText =
 Result<std::vector<TokenId>> MakeIds(const Tokenizer& tokenizer, size_t n) {
   Result<std::vector<TokenId>> once = tokenizer.Encode(kText, {.add_special = true});
   if (!once.ok() || once->empty()) {
-    return once.ok() ? Status(StatusCode::kUnsupported, "The model's tokenizer makes no tokens of a text.") : once.status();
+    return once.ok() ? Status(StatusCode::kUnsupported, "The model's tokenizer makes no tokens of a text.")
+                     : once.status();
   }
   std::vector<TokenId> ids;
   while (ids.size() < n) ids.insert(ids.end(), once->begin(), once->end());
@@ -49,8 +50,8 @@ std::string Table(const Verification& result) {
     const OpDeviation& op = result.ops[worst];
     char line[128];
     std::snprintf(line, sizeof line, "%5s  %-14s  %9.3g  %9.3g  %9.3g%s\n",
-                  op.layer < 0 ? "-" : std::to_string(op.layer).c_str(), std::string(op.op).c_str(), op.max_abs, op.max_rel,
-                  op.allowed, op.holds() ? "" : "  departs");
+                  op.layer < 0 ? "-" : std::to_string(op.layer).c_str(), std::string(op.op).c_str(), op.max_abs,
+                  op.max_rel, op.allowed, op.holds() ? "" : "  departs");
     text += line;
     i = end;
   }
@@ -67,8 +68,11 @@ std::string Json(const Verification& result, size_t tokens, int threads) {
   json["tokens"] = tokens;
   json["layers"] = nlohmann::ordered_json::array();
   for (const OpDeviation& op : result.ops) {
-    json["layers"].push_back({{"layer", op.layer}, {"op", op.op}, {"max_abs", Number(op.max_abs)},
-                              {"max_rel", Number(op.max_rel)}, {"allowed", op.allowed}});
+    json["layers"].push_back({{"layer", op.layer},
+                              {"op", op.op},
+                              {"max_abs", Number(op.max_abs)},
+                              {"max_rel", Number(op.max_rel)},
+                              {"allowed", op.allowed}});
   }
   json["first_departure"] = nullptr;
   if (result.first_departure) {
@@ -86,8 +90,9 @@ int RunVerify(const Options& options) {
     return Fail(OutOfRange("--tokens", options.verify_tokens, "1 to 4096"));
   }
   if (!(options.tolerance >= 0.0)) {
-    return Fail(Status(StatusCode::kInvalidArgument, "An option is out of range.\n--tolerance: expected 0 or more\n"
-                                                     "Give a share of the largest element, e.g. 0.01."));
+    return Fail(Status(StatusCode::kInvalidArgument,
+                       "An option is out of range.\n--tolerance: expected 0 or more\n"
+                       "Give a share of the largest element, e.g. 0.01."));
   }
   Result<OpenedModel> opened = OpenModel(options);
   if (!opened.ok()) return FailModel(opened.status());
@@ -116,8 +121,9 @@ int RunVerify(const Options& options) {
   const OpDeviation& op = result->ops[*result->first_departure];
   char numbers[96];
   std::snprintf(numbers, sizeof numbers, "max_rel %.3g, allowed %.3g", op.max_rel, op.allowed);
-  return Fail(Status(StatusCode::kVerification, "The engine departs from the reference.\n" + Place(op) + ": " + numbers +
-                                                    "\nTry --target and --threads to narrow it down, and check the file's hash."));
+  return Fail(Status(StatusCode::kVerification,
+                     "The engine departs from the reference.\n" + Place(op) + ": " + numbers +
+                         "\nTry --target and --threads to narrow it down, and check the file's hash."));
 }
 
 }  // namespace prenorm::tools

@@ -22,12 +22,12 @@ struct MarkerTexts {
 };
 
 constexpr MarkerTexts kUsual[] = {
-    {"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"},      // Qwen2.5-Coder, CodeGemma
-    {"<fim_prefix>", "<fim_suffix>", "<fim_middle>"},            // StarCoder, Granite
-    {"<fim-prefix>", "<fim-suffix>", "<fim-middle>"},            // SantaCoder
-    {"<｜fim▁begin｜>", "<｜fim▁hole｜>", "<｜fim▁end｜>"},      // DeepSeek
-    {"▁<PRE>", "▁<SUF>", "▁<MID>"},                              // Code Llama
-    {"<|code_prefix|>", "<|code_suffix|>", "<|code_middle|>"},   // GLM
+    {"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"},     // Qwen2.5-Coder, CodeGemma
+    {"<fim_prefix>", "<fim_suffix>", "<fim_middle>"},           // StarCoder, Granite
+    {"<fim-prefix>", "<fim-suffix>", "<fim-middle>"},           // SantaCoder
+    {"<｜fim▁begin｜>", "<｜fim▁hole｜>", "<｜fim▁end｜>"},     // DeepSeek
+    {"▁<PRE>", "▁<SUF>", "▁<MID>"},                             // Code Llama
+    {"<|code_prefix|>", "<|code_suffix|>", "<|code_middle|>"},  // GLM
 };
 
 // An id that the file names and the vocabulary has.
@@ -61,7 +61,8 @@ Result<std::vector<TokenId>> InfillPrompt(const Model& model, std::string_view p
     std::string texts;
     for (const MarkerTexts& usual : kUsual) texts += (texts.empty() ? "" : ", ") + std::string(usual.prefix);
     return Status(StatusCode::kUnsupported, "this model cannot fill in the middle\n" + model.parts().source->path() +
-                                                ": expected key tokenizer.ggml.fim_pre_token_id or one of the tokens " + texts +
+                                                ": expected key tokenizer.ggml.fim_pre_token_id or one of the tokens " +
+                                                texts +
                                                 ", found none\ntake a model for code that was trained to fill in");
   }
   const Tokenizer& tokenizer = model.tokenizer();

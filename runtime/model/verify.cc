@@ -51,14 +51,16 @@ Result<std::unique_ptr<ModelParts>> LoadStored(const Model& model) {
   const Result<const Family*> family = FamilyOf(*parts->source);
   if (!family.ok()) return family.status();
   Binder binder(*parts->source);
-  if (Status status = BuildDecoder(**family, model.tokenizer().vocab_size(), *parts, binder); !status.ok()) return status;
+  if (Status status = BuildDecoder(**family, model.tokenizer().vocab_size(), *parts, binder); !status.ok())
+    return status;
   parts->made_weights = binder.TakeMade();
   return parts;
 }
 
 constexpr float kRounding = 0x1p-22f;  // Of a sum x + branch, as a share of x: no error of the branch.
 
-// Largest distance, and largest share of its row's greatest element, both without `base`, the x that a branch was added to.
+// Largest distance, and largest share of its row's greatest element, both without `base`, the x that a branch was added
+// to.
 void Compare(const Rows& found, const Rows& expected, const Rows* base, OpDeviation& out) {
   for (size_t t = 0; t < expected.n; ++t) {
     double most = 0.0, distance = 0.0;
@@ -77,7 +79,10 @@ void Compare(const Rows& found, const Rows& expected, const Rows* base, OpDeviat
 class Verifier {
  public:
   Verifier(const ModelParts& stored, Session& session, size_t n, const VerifyOptions& options)
-      : decoder_{stored.config, stored.block, stored.weights}, session_(session), n_(n), options_(options),
+      : decoder_{stored.config, stored.block, stored.weights},
+        session_(session),
+        n_(n),
+        options_(options),
         team_(session.threads()) {}
 
   Status Run(std::span<const TokenId> tokens) {
@@ -87,7 +92,8 @@ class Verifier {
     Embedding(tokens);
     for (size_t layer = 0; layer < n_layers; ++layer) {
       const float share = static_cast<float>(layer) / static_cast<float>(n_layers + 1);
-      if (options_.progress && !options_.progress(share)) return {StatusCode::kCancelled, "the comparison was cancelled"};
+      if (options_.progress && !options_.progress(share))
+        return {StatusCode::kCancelled, "the comparison was cancelled"};
       Layer(layer, decoder_.weights.layers[layer]);
     }
     Output();
@@ -123,13 +129,17 @@ class Verifier {
     const size_t n_layers = decoder_.config.n_layers;
     const auto missing = [](size_t layer, const char* name) {
       return Status(StatusCode::kUnsupported, "this model cannot be compared with the reference\nlayer " +
-                                                  std::to_string(layer) + ": expected the operator " + name + ", found none");
+                                                  std::to_string(layer) + ": expected the operator " + name +
+                                                  ", found none");
     };
     if (!trace_.Has(n_layers, TapPoint::kEmbedding)) return missing(0, "embedding");
     for (size_t layer = 0; layer < n_layers; ++layer) {
       const bool mixture = !decoder_.weights.layers[layer].experts.empty();
-      for (const Expected& op : {Expected{TapPoint::kQuery, "q"}, {TapPoint::kKey, "k"}, {TapPoint::kValue, "v"},
-                                 {TapPoint::kAttention, "attention"}, {TapPoint::kAttnOutput, "attn_output"},
+      for (const Expected& op : {Expected{TapPoint::kQuery, "q"},
+                                 {TapPoint::kKey, "k"},
+                                 {TapPoint::kValue, "v"},
+                                 {TapPoint::kAttention, "attention"},
+                                 {TapPoint::kAttnOutput, "attn_output"},
                                  mixture ? Expected{TapPoint::kRouter, "router"} : Expected{TapPoint::kGate, "gate_up"},
                                  {TapPoint::kDown, "down"}}) {
         if (!trace_.Has(layer, op.point)) return missing(layer, op.name);
@@ -162,7 +172,8 @@ class Verifier {
     Rows expected(n_, decoder_.config.dim);
     for (size_t t = 0; t < n_; ++t) {
       const std::vector<double> row = reference::RowOf(decoder_.weights.token_embd, static_cast<size_t>(tokens[t]));
-      for (size_t i = 0; i < row.size(); ++i) expected[t][i] = row[i] * static_cast<double>(decoder_.block.embedding_scale);
+      for (size_t i = 0; i < row.size(); ++i)
+        expected[t][i] = row[i] * static_cast<double>(decoder_.block.embedding_scale);
       if (decoder_.weights.position_embd.rows == 0) continue;
       const std::vector<double> position = reference::RowOf(decoder_.weights.position_embd, t);
       for (size_t i = 0; i < position.size(); ++i) expected[t][i] += position[i];
@@ -183,12 +194,15 @@ class Verifier {
     const Rows k = product("k", TapPoint::kKey, layer.wk);
     const Rows v = product("v", TapPoint::kValue, layer.wv);
     const Rows attention = At(index, TapPoint::kAttention);
-    Add(id, "attention", AllowedOfAttention(), attention, reference::Attention(decoder_, index, session_.cache_type(), q, k, v));
+    Add(id, "attention", AllowedOfAttention(), attention,
+        reference::Attention(decoder_, index, session_.cache_type(), q, k, v));
     Branch(id, "attn_output", TapPoint::kAttnOutput, AllowedOf(layer.wo.w), layer.post_attn_norm,
            reference::Multiply(layer.wo.w, layer.wo.bias, attention, team_));
     const Rows ffn_input = decoder_.block.parallel ? input : reference::Norm(decoder_, layer.ffn_norm, x_);
-    if (layer.experts.empty()) FeedForward(index, layer, ffn_input);
-    else Experts(index, layer, ffn_input);
+    if (layer.experts.empty())
+      FeedForward(index, layer, ffn_input);
+    else
+      Experts(index, layer, ffn_input);
   }
 
   // x with a branch added.
@@ -228,8 +242,10 @@ class Verifier {
       double least = std::numeric_limits<double>::infinity(), most_left = 0.0;
       for (const double share : router[t]) {
         chosen += share < 0.0 ? 1 : 0;
-        if (share < 0.0) least = std::min(least, -share);
-        else most_left = std::max(most_left, share);
+        if (share < 0.0)
+          least = std::min(least, -share);
+        else
+          most_left = std::max(most_left, share);
       }
       if (chosen == decoder_.block.n_experts_used && least >= most_left) continue;
       result_.ops.back().max_rel = std::numeric_limits<double>::infinity();

@@ -153,7 +153,8 @@ Rows Attention(const Decoder& decoder, size_t layer, DType cache, const Rows& q_
       std::vector<double> shares;
       for (size_t s = first; s <= t; ++s) {
         const double score = Dot(q[t].subspan(head * head_dim, head_dim), k[s].subspan(kv, head_dim));
-        shares.push_back(Capped(score * static_cast<double>(decoder.block.attention_scale), decoder.block.attention_soft_cap));
+        shares.push_back(
+            Capped(score * static_cast<double>(decoder.block.attention_scale), decoder.block.attention_soft_cap));
       }
       SoftmaxRow(shares);
       for (size_t s = first; s <= t; ++s) {
@@ -166,11 +167,16 @@ Rows Attention(const Decoder& decoder, size_t layer, DType cache, const Rows& q_
 
 double Activate(Gate act, double x) {
   switch (act) {
-    case Gate::kSilu: return x / (1.0 + std::exp(-x));
-    case Gate::kGeluTanh: return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (x + 0.044715 * x * x * x)));
-    case Gate::kGeluErf: return 0.5 * x * (1.0 + std::erf(x / std::sqrt(2.0)));
-    case Gate::kRelu: return std::max(x, 0.0);
-    case Gate::kReluSquared: return std::max(x, 0.0) * std::max(x, 0.0);
+    case Gate::kSilu:
+      return x / (1.0 + std::exp(-x));
+    case Gate::kGeluTanh:
+      return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (x + 0.044715 * x * x * x)));
+    case Gate::kGeluErf:
+      return 0.5 * x * (1.0 + std::erf(x / std::sqrt(2.0)));
+    case Gate::kRelu:
+      return std::max(x, 0.0);
+    case Gate::kReluSquared:
+      return std::max(x, 0.0) * std::max(x, 0.0);
   }
   return x;
 }
@@ -201,7 +207,8 @@ Rows MixExperts(const Decoder& decoder, const LayerWeights& layer, const Rows& n
       const Expert& expert = layer.experts[e];
       Rows gate = Multiply(expert.w_gate, {}, x, team);
       const Rows up = Multiply(expert.w_up, {}, x, team);
-      for (size_t i = 0; i < gate.width; ++i) gate.values[i] = Activate(decoder.block.gate, gate.values[i]) * up.values[i];
+      for (size_t i = 0; i < gate.width; ++i)
+        gate.values[i] = Activate(decoder.block.gate, gate.values[i]) * up.values[i];
       const Rows down = Multiply(expert.w_down, {}, gate, team);
       const double weight = decoder.block.normalize_expert_weights ? -router[t][e] / sum : -router[t][e];
       for (size_t i = 0; i < out.width; ++i) out[t][i] += weight * down.values[i];

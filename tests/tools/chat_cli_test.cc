@@ -15,7 +15,8 @@ using nlohmann::json;
 TEST(ChatCliTest, AnswersOnceInTheModelsTemplate) {
   const CommandResult shown = RunCommand({"chat", TinyModel(), "-p", "Tell me a story.", "--show-prompt"});
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
-  EXPECT_TRUE(shown.out.starts_with("<|im_start|>user\nTell me a story.<|im_end|>\n<|im_start|>assistant\n\n[")) << shown.out;
+  EXPECT_TRUE(shown.out.starts_with("<|im_start|>user\nTell me a story.<|im_end|>\n<|im_start|>assistant\n\n["))
+      << shown.out;
 
   const CommandResult result =
       RunCommand({"chat", TinyModel(), "-p", "Tell me a story.", "--temp", "0", "-n", "40", "--json"});
@@ -27,11 +28,13 @@ TEST(ChatCliTest, AnswersOnceInTheModelsTemplate) {
 
 TEST(ChatCliTest, TheSystemMessageComesFirst) {
   const CommandResult shown = RunCommand({"chat", TinyModel(), "-p", "Hi", "--system", "Be brief.", "--show-prompt"});
-  EXPECT_TRUE(shown.out.starts_with("<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n")) << shown.out;
+  EXPECT_TRUE(shown.out.starts_with("<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n"))
+      << shown.out;
 }
 
 TEST(ChatCliTest, EndsCleanlyAtTheEndOfInput) {
-  for (const CommandInput& input : {CommandInput{.close_stdin = true}, CommandInput{.stdin_text = ""}, CommandInput{}}) {
+  for (const CommandInput& input :
+       {CommandInput{.close_stdin = true}, CommandInput{.stdin_text = ""}, CommandInput{}}) {
     const CommandResult result = RunCommand({"chat", TinyModel()}, input);
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_EQ(result.out, "");
@@ -120,7 +123,8 @@ TEST(ChatCliTest, RetryAnswersTheLastQuestionAgain) {
 
 TEST(ChatCliTest, AFullContextShiftsOnRequestOnly) {
   const auto ask = [](const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = {"chat", TinyModel(), "--temp", "0", "-n", "4", "-c", "64", "--system", "Be brief."};
+    std::vector<std::string> arguments = {"chat", TinyModel(), "--temp", "0",        "-n",
+                                          "4",    "-c",        "64",     "--system", "Be brief."};
     arguments.insert(arguments.end(), more.begin(), more.end());
     TerminalCommand chat(arguments);
     EXPECT_TRUE(chat.WaitFor("> ")) << chat.output();

@@ -65,7 +65,7 @@ TEST(ErrorsCliTest, AModelOfTheCatalogIsFoundInTheCache) {
 }
 
 TEST(ErrorsCliTest, EveryCommandHasHelpWithAnExample) {
-  for (const std::string command : {"generate", "chat", "tokenize", "logits", "inspect", "bench", "profile"}) {
+  for (const std::string command : {"generate", "chat", "tokenize", "logits", "inspect", "bench", "profile", "models", "verify"}) {
     const CommandResult result = RunCommand({command, "--help"});
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_NE(result.out.find("Example:  prenorm " + command), std::string::npos) << result.out;

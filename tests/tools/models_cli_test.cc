@@ -75,7 +75,8 @@ TEST_F(ModelsCliTest, PathAndRemove) {
   EXPECT_FALSE(fs::exists(InCache("mine.gguf")));
   EXPECT_EQ(Models({"remove", "mine"}).exit_code, 1);
   EXPECT_EQ(Models({"remove"}).exit_code, 2);
-  for (const char* name : {"../mine", "..", ".", "a/../..", "/etc"}) EXPECT_EQ(Models({"remove", name}).exit_code, 1) << name;
+  for (const char* name : {"../mine", "..", ".", "a/../..", "/etc"})
+    EXPECT_EQ(Models({"remove", name}).exit_code, 1) << name;
   EXPECT_TRUE(fs::exists(InCache("")));
 }
 
@@ -152,7 +153,8 @@ TEST_F(ModelsCliTest, HubRepositoriesWithSeveralModelsAskWhich) {
 
 TEST_F(ModelsCliTest, HubRepositoriesOfSafetensorsBecomeFolders) {
   if (!CanFetch()) GTEST_SKIP() << "built without libcurl";
-  WriteRepository("owner/folder", {"config.json", "model.safetensors", "onnx/model.onnx", "tokenizer.json", "../evil.safetensors"});
+  WriteRepository("owner/folder",
+                  {"config.json", "model.safetensors", "onnx/model.onnx", "tokenizer.json", "../evil.safetensors"});
   const CommandResult result = Models({"fetch", "owner/folder"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.out, InCache("owner--folder") + "\n");

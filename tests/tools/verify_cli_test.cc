@@ -20,7 +20,8 @@ TEST(VerifyCliTest, TheTinyModelHolds) {
   EXPECT_EQ(object.at("holds"), true);
   EXPECT_TRUE(object.at("first_departure").is_null());
   EXPECT_EQ(object.at("layers").size(), 4u * 7 + 2);
-  for (const json& row : object.at("layers")) EXPECT_LE(row.at("max_rel").get<double>(), row.at("allowed").get<double>());
+  for (const json& row : object.at("layers"))
+    EXPECT_LE(row.at("max_rel").get<double>(), row.at("allowed").get<double>());
 }
 
 TEST(VerifyCliTest, ADepartureHasItsExitCodeAndIsNamed) {

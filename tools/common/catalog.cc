@@ -27,8 +27,8 @@ const ParsedCatalog& Parsed() {
     const nlohmann::json json = nlohmann::json::parse(kCatalogJson);
     for (const auto& model : json.at("models")) {
       if (model.at("name") == json.at("default")) out.default_index = out.models.size();
-      out.models.push_back({model.at("name"), model.at("title"), model.at("licence"), model.at("path"), model.at("bytes"),
-                            model.value("sha256", ""), model.value("url", "")});
+      out.models.push_back({model.at("name"), model.at("title"), model.at("licence"), model.at("path"),
+                            model.at("bytes"), model.value("sha256", ""), model.value("url", "")});
     }
     return out;
   }();
@@ -48,7 +48,8 @@ std::string FindInHubFolder(const fs::path& folder, const std::string& part) {
   std::vector<std::string> found;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
-    if (name.ends_with(".gguf") && Lower(name).find(Lower(part)) != std::string::npos) found.push_back(entry.path().string());
+    if (name.ends_with(".gguf") && Lower(name).find(Lower(part)) != std::string::npos)
+      found.push_back(entry.path().string());
   }
   if (found.empty()) return "";
   const std::string first = *std::min_element(found.begin(), found.end());
@@ -73,8 +74,9 @@ Result<std::string> ModelFolder() {
   if (cache != nullptr && *cache != '\0') return (fs::path(cache) / "prenorm" / "models").string();
   const char* home = std::getenv("HOME");
   if (home != nullptr && *home != '\0') return (fs::path(home) / ".cache" / "prenorm" / "models").string();
-  return Status(StatusCode::kNotFound, "There is no folder for models.\nXDG_CACHE_HOME, HOME: expected one of them, found none\n"
-                                       "Set one of them.");
+  return Status(StatusCode::kNotFound,
+                "There is no folder for models.\nXDG_CACHE_HOME, HOME: expected one of them, found none\n"
+                "Set one of them.");
 }
 
 std::string HubFolder(const std::string& folder, const std::string& id) {
@@ -107,8 +109,9 @@ Status NoSuchModel(const std::string& name) {
   std::vector<std::string> names;
   for (const CatalogModel& model : Catalog()) names.push_back(model.name);
   const std::string near = DidYouMean(name, names);
-  return Status(StatusCode::kNotFound, "There is no such model.\n" + name + ": neither a file nor a model of the cache or the catalog\n" +
-                                           (near.empty() ? "Check the path, or see: prenorm models" : "Did you mean " + near + "?"));
+  return Status(StatusCode::kNotFound,
+                "There is no such model.\n" + name + ": neither a file nor a model of the cache or the catalog\n" +
+                    (near.empty() ? "Check the path, or see: prenorm models" : "Did you mean " + near + "?"));
 }
 
 Result<std::string> FindModelFile(const std::string& name) {
@@ -124,8 +127,8 @@ Result<std::string> FindModelFile(const std::string& name) {
                                                      : std::string("This model of the catalog is not there yet.\n")) +
                                            wanted + ": " + (fs::path(*folder) / model->path).string() +
                                            " not found\nFetch it with: " +
-                                           (model->url.empty() ? "tools/fetch_model.sh " : "prenorm models fetch ") + wanted +
-                                           "   or give the path of a model file.");
+                                           (model->url.empty() ? "tools/fetch_model.sh " : "prenorm models fetch ") +
+                                           wanted + "   or give the path of a model file.");
 }
 
 }  // namespace prenorm::tools

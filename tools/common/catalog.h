@@ -14,7 +14,7 @@ struct CatalogModel {
   std::string name;
   std::string title;
   std::string licence;
-  std::string path;    ///< In the cache.
+  std::string path;  ///< In the cache.
   uint64_t bytes = 0;
   std::string sha256;  ///< Empty for folders.
   std::string url;     ///< Empty where no single file is published.

@@ -52,7 +52,8 @@ void ChatHistory::AddAnswer(const std::string& text, const std::string& reasonin
 }
 
 std::optional<std::string> ChatHistory::Undo() {
-  const auto last = std::find_if(messages_.rbegin(), messages_.rend(), [](const ChatMessage& m) { return m.role == "user"; });
+  const auto last =
+      std::find_if(messages_.rbegin(), messages_.rend(), [](const ChatMessage& m) { return m.role == "user"; });
   if (last == messages_.rend()) return std::nullopt;
   std::string question = last->content;
   messages_.erase(std::prev(last.base()), messages_.end());
@@ -91,9 +92,10 @@ Status ChatHistory::Load(const std::string& path) {
   Result<std::string> text = ReadFile(path);
   if (!text.ok()) return text.status();
   const Json json = Json::parse(*text, nullptr, false);
-  const Status odd(StatusCode::kInvalidArgument, "The file holds no conversation.\n" + path +
-                                                     ": expected {\"messages\": [{\"role\", \"content\"}]} that begins with a question\n"
-                                                     "Give one that /save has written.");
+  const Status odd(StatusCode::kInvalidArgument,
+                   "The file holds no conversation.\n" + path +
+                       ": expected {\"messages\": [{\"role\", \"content\"}]} that begins with a question\n"
+                       "Give one that /save has written.");
   if (!json.is_object() || !json.contains("messages") || !json["messages"].is_array()) return odd;
   ChatHistory loaded;
   for (const Json& entry : json["messages"]) {

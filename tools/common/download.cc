@@ -60,7 +60,8 @@ class PartSink : public Sink {
   Status Open(const std::string& path) {
     path_ = path;
     file_ = std::fopen(path.c_str(), "a+be");
-    if (file_ == nullptr) return IoError("A file cannot be written.", path + ": " + std::strerror(errno), "Check folder and rights.");
+    if (file_ == nullptr)
+      return IoError("A file cannot be written.", path + ": " + std::strerror(errno), "Check folder and rights.");
     std::rewind(file_);
     char buffer[1 << 16];
     while (const size_t got = std::fread(buffer, 1, sizeof buffer, file_)) {
@@ -155,20 +156,27 @@ Outcome Run(const std::string& url, const std::string& token, uint64_t offset, T
 
 Status StatusOf(const Outcome& outcome, const std::string& url) {
   switch (outcome.code) {
-    case CURLE_OK: return {};
-    case CURLE_ABORTED_BY_CALLBACK: return {StatusCode::kCancelled, "Interrupted."};
-    case CURLE_WRITE_ERROR: return IoError("What came cannot be kept.", url, "Free some space and run this again to go on.");
-    case CURLE_FILE_COULDNT_READ_FILE: return {StatusCode::kNotFound, "There is no such file.\n" + url + "\nCheck the address."};
+    case CURLE_OK:
+      return {};
+    case CURLE_ABORTED_BY_CALLBACK:
+      return {StatusCode::kCancelled, "Interrupted."};
+    case CURLE_WRITE_ERROR:
+      return IoError("What came cannot be kept.", url, "Free some space and run this again to go on.");
+    case CURLE_FILE_COULDNT_READ_FILE:
+      return {StatusCode::kNotFound, "There is no such file.\n" + url + "\nCheck the address."};
     case CURLE_UNSUPPORTED_PROTOCOL:
-      return {StatusCode::kInvalidArgument, "An address of this kind cannot be fetched.\n" + url + "\nGive one that begins with https://."};
-    case CURLE_HTTP_RETURNED_ERROR: break;
+      return {StatusCode::kInvalidArgument,
+              "An address of this kind cannot be fetched.\n" + url + "\nGive one that begins with https://."};
+    case CURLE_HTTP_RETURNED_ERROR:
+      break;
     default:
       return IoError("The transfer broke off.", url + ": " + curl_easy_strerror(outcome.code),
                      "Is there a network? What has come is kept; run this again to go on.");
   }
   const std::string where = url + ": HTTP status " + std::to_string(outcome.response);
   if (outcome.response == 401 || outcome.response == 403) {
-    return IoError("The server asks who you are.", where, "Set HF_TOKEN to a token that may read this model, and accept its licence there.");
+    return IoError("The server asks who you are.", where,
+                   "Set HF_TOKEN to a token that may read this model, and accept its licence there.");
   }
   if (outcome.response == 404) return {StatusCode::kNotFound, "There is no such file.\n" + where + "\nCheck the name."};
   return IoError("The server refuses.", where, "Try again later.");
@@ -197,7 +205,8 @@ Status CheckSpace(const fs::path& folder, uint64_t bytes) {
   const fs::space_info space = fs::space(folder, error);
   if (error || space.available >= bytes) return {};
   return IoError("The model does not fit on the disk.",
-                 folder.string() + ": needs " + SizeText(bytes) + ", free are " + SizeText(space.available), "Free some space.");
+                 folder.string() + ": needs " + SizeText(bytes) + ", free are " + SizeText(space.available),
+                 "Free some space.");
 }
 
 Status Transmit(const Download& download, PartSink& part) {
@@ -208,7 +217,8 @@ Status Transmit(const Download& download, PartSink& part) {
   Transfer transfer{part, fs::path(download.path).filename().string()};
   const uint64_t offset = part.bytes();
   Outcome outcome = Run(download.url, download.token, offset, transfer);
-  const bool cannot_resume = outcome.code == CURLE_RANGE_ERROR || outcome.code == CURLE_BAD_DOWNLOAD_RESUME || outcome.response == 416;
+  const bool cannot_resume =
+      outcome.code == CURLE_RANGE_ERROR || outcome.code == CURLE_BAD_DOWNLOAD_RESUME || outcome.response == 416;
   if (offset > 0 && cannot_resume) {
     if (Status status = part.Restart(); !status.ok()) return status;
     outcome = Run(download.url, download.token, 0, transfer);
@@ -236,16 +246,19 @@ Result<std::string> FetchFile(const Download& download) {
     const uint64_t missing = download.bytes - std::min(download.bytes, part.bytes());
     if (Status status = CheckSpace(folder, missing); !status.ok()) return status;
     if (Status status = Transmit(download, part); !status.ok()) return status;
-    if (!part.Flush()) return IoError("What came cannot be kept.", part_path + ": " + std::strerror(errno), "Free some space.");
+    if (!part.Flush())
+      return IoError("What came cannot be kept.", part_path + ": " + std::strerror(errno), "Free some space.");
     found = part.Hash();
   }
   if (!download.sha256.empty() && found != download.sha256) {
     fs::remove(part_path, error);
     return IoError("The file that came is not the one expected, and has been thrown away.",
-                   download.url + ": SHA-256 expected " + download.sha256 + ", found " + found, "Try again; if it stays so, do not trust the source.");
+                   download.url + ": SHA-256 expected " + download.sha256 + ", found " + found,
+                   "Try again; if it stays so, do not trust the source.");
   }
   fs::rename(part_path, download.path, error);
-  if (error) return IoError("A file cannot be renamed.", part_path + ": " + error.message(), "Check folder and rights.");
+  if (error)
+    return IoError("A file cannot be renamed.", part_path + ": " + error.message(), "Check folder and rights.");
   return found;
 }
 
@@ -265,8 +278,8 @@ namespace prenorm::tools {
 namespace {
 
 Status NotBuiltIn(const std::string& url, const std::string& path) {
-  return {StatusCode::kUnsupported, "This prenorm was built without libcurl and cannot fetch.\n" + url + "\nFetch it with: curl -L -o " +
-                                        path + " " + url};
+  return {StatusCode::kUnsupported, "This prenorm was built without libcurl and cannot fetch.\n" + url +
+                                        "\nFetch it with: curl -L -o " + path + " " + url};
 }
 
 }  // namespace

@@ -11,10 +11,10 @@ namespace prenorm::tools {
 /// What is fetched and where it goes.
 struct Download {
   std::string url;
-  std::string path;       ///< The file; until it is complete and checked it is called path + ".part".
-  uint64_t bytes = 0;     ///< 0: not known before.
-  std::string sha256;     ///< In small hexadecimal digits; empty: not known before.
-  std::string token;      ///< For the Authorization header; sent over https and to the first host only.
+  std::string path;    ///< The file; until it is complete and checked it is called path + ".part".
+  uint64_t bytes = 0;  ///< 0: not known before.
+  std::string sha256;  ///< In small hexadecimal digits; empty: not known before.
+  std::string token;   ///< For the Authorization header; sent over https and to the first host only.
 };
 
 /// Whether this build can fetch at all (it had libcurl and libcrypto).

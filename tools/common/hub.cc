@@ -66,7 +66,8 @@ Result<HubModel> ChooseGguf(const Repository& repository, const std::string& par
   HubModel out{repository.id, {}};
   for (const nlohmann::json& file : repository.files) {
     const std::string name = file.at("rfilename");
-    if (!name.ends_with(".gguf") || !IsPlain(Base(name)) || Lower(Base(name)).find(Lower(part)) == std::string::npos) continue;
+    if (!name.ends_with(".gguf") || !IsPlain(Base(name)) || Lower(Base(name)).find(Lower(part)) == std::string::npos)
+      continue;
     models.insert(Stem(name));
     out.files.push_back(Entry(repository, file));
   }
@@ -77,16 +78,18 @@ Result<HubModel> ChooseGguf(const Repository& repository, const std::string& par
   std::string names;
   for (const std::string& model : models) names += (names.empty() ? "" : ", ") + model;
   if (models.empty()) {
-    return Status(StatusCode::kNotFound, "There is no such model file.\n" + repository.id + ": no .gguf file has '" + part +
-                                             "' in its name\nLeave the part behind the colon out to see which there are.");
+    return Status(StatusCode::kNotFound,
+                  "There is no such model file.\n" + repository.id + ": no .gguf file has '" + part +
+                      "' in its name\nLeave the part behind the colon out to see which there are.");
   }
   return Status(StatusCode::kInvalidArgument, "There is more than one model there.\n" + repository.id + ": " + names +
-                                                  "\nChoose one by a part of its name: prenorm models fetch " + repository.id + ":PART");
+                                                  "\nChoose one by a part of its name: prenorm models fetch " +
+                                                  repository.id + ":PART");
 }
 
 Result<HubModel> ChooseFolder(const Repository& repository) {
-  constexpr const char* kTexts[] = {"tokenizer.json",       "tokenizer.model",        "tokenizer_config.json",
-                                    "chat_template.jinja",  "generation_config.json", "model.safetensors.index.json"};
+  constexpr const char* kTexts[] = {"tokenizer.json",      "tokenizer.model",        "tokenizer_config.json",
+                                    "chat_template.jinja", "generation_config.json", "model.safetensors.index.json"};
   HubModel out{repository.id, {}};
   const nlohmann::json* config = nullptr;
   bool has_weights = false;
@@ -101,8 +104,9 @@ Result<HubModel> ChooseFolder(const Repository& repository) {
     }
   }
   if (config == nullptr || !has_weights) {
-    return Status(StatusCode::kNotFound, "There is no model that Prenorm could read.\n" + repository.id +
-                                             ": neither .gguf files nor config.json with .safetensors\nTake another repository.");
+    return Status(StatusCode::kNotFound,
+                  "There is no model that Prenorm could read.\n" + repository.id +
+                      ": neither .gguf files nor config.json with .safetensors\nTake another repository.");
   }
   out.files.push_back(Entry(repository, *config));
   return out;
@@ -127,8 +131,9 @@ Result<HubModel> ReadHubModel(const std::string& name, const std::string& folder
   Result<std::string> text = FetchText(list_url, repository.token);
   if (!text.ok()) return text.status();
   const nlohmann::json list = nlohmann::json::parse(*text, nullptr, false);
-  const Status odd(StatusCode::kIo, "The hub's answer cannot be understood.\n" + list_url +
-                                        ": expected a JSON object with sha and siblings\nCheck HF_ENDPOINT, or try again later.");
+  const Status odd(StatusCode::kIo,
+                   "The hub's answer cannot be understood.\n" + list_url +
+                       ": expected a JSON object with sha and siblings\nCheck HF_ENDPOINT, or try again later.");
   if (!list.is_object() || !list.contains("siblings") || !list["siblings"].is_array() || !list.contains("sha") ||
       !list["sha"].is_string() || !IsPlain(list["sha"].get<std::string>())) {
     return odd;

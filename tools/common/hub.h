@@ -12,7 +12,7 @@ namespace prenorm::tools {
 /// What of a repository makes a model, in the order in which it is fetched: what shows that a model is complete comes
 /// last (config.json, the first part of a split file).
 struct HubModel {
-  std::string id;                ///< OWNER/NAME
+  std::string id;  ///< OWNER/NAME
   std::vector<Download> files;
 };
 

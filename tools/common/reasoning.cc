@@ -26,8 +26,12 @@ size_t HeldBack(std::string_view text, std::string_view marker) {
 
 ReasoningMarkers FindReasoningMarkers(std::string_view chat_template) {
   static const ReasoningMarkers kKnown[] = {
-      {"<think>", "</think>"},           {"[THINK]", "[/THINK]"},         {"<thinking>", "</thinking>"},
-      {"<reasoning>", "</reasoning>"},   {"<seed:think>", "</seed:think>"}, {"<|START_THINKING|>", "<|END_THINKING|>"},
+      {"<think>", "</think>"},
+      {"[THINK]", "[/THINK]"},
+      {"<thinking>", "</thinking>"},
+      {"<reasoning>", "</reasoning>"},
+      {"<seed:think>", "</seed:think>"},
+      {"<|START_THINKING|>", "<|END_THINKING|>"},
       {"<|begin_of_thought|>", "<|end_of_thought|>"},
   };
   for (const ReasoningMarkers& markers : kKnown) {

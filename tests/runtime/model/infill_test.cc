@@ -34,7 +34,8 @@ std::shared_ptr<const Model> LoadWith(const std::vector<std::string>& markers, c
       .U32("llama.context_length", 64)
       .U32("llama.feed_forward_length", 32)
       .F32("llama.attention.layer_norm_rms_epsilon", 1e-5f);
-  const char* names[] = {"tokenizer.ggml.fim_pre_token_id", "tokenizer.ggml.fim_suf_token_id", "tokenizer.ggml.fim_mid_token_id"};
+  const char* names[] = {"tokenizer.ggml.fim_pre_token_id", "tokenizer.ggml.fim_suf_token_id",
+                         "tokenizer.ggml.fim_mid_token_id"};
   for (size_t i = 0; i < keys.size(); ++i) writer.U32(names[i], keys[i]);
   const auto add = [&](const std::string& name, std::vector<uint64_t> dims) {
     const size_t count = dims[0] * (dims.size() > 1 ? dims[1] : 1);
@@ -44,17 +45,20 @@ std::shared_ptr<const Model> LoadWith(const std::vector<std::string>& markers, c
   for (const char* name : {"attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"}) {
     add("blk.0." + std::string(name) + ".weight", {32, 32});
   }
-  for (const char* name : {"blk.0.attn_norm", "blk.0.ffn_norm", "output_norm"}) add(std::string(name) + ".weight", {32});
+  for (const char* name : {"blk.0.attn_norm", "blk.0.ffn_norm", "output_norm"})
+    add(std::string(name) + ".weight", {32});
   const std::string path = (std::filesystem::path(testing::TempDir()) / "prenorm_infill.gguf").string();
   const std::vector<uint8_t> bytes = writer.Build();
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   Result<std::shared_ptr<const Model>> model = Model::Load(path);
   std::filesystem::remove(path);
   if (!model.ok()) ADD_FAILURE() << model.status().message();
   return model.ok() ? *model : nullptr;
 }
 
-std::vector<TokenId> Prompt(const std::shared_ptr<const Model>& model, const std::string& prefix, const std::string& suffix) {
+std::vector<TokenId> Prompt(const std::shared_ptr<const Model>& model, const std::string& prefix,
+                            const std::string& suffix) {
   if (model == nullptr) return {};
   Result<std::vector<TokenId>> ids = InfillPrompt(*model, prefix, suffix);
   EXPECT_TRUE(ids.ok()) << ids.status().message();
@@ -71,7 +75,8 @@ TEST(InfillTest, MarkersByTheirTexts) {
 
 TEST(InfillTest, TheFilesKeysComeFirst) {
   EXPECT_EQ(Prompt(LoadWith(kMarkers, {4, 5, 3}), "a", "b"), (std::vector<TokenId>{4, 0, 5, 1, 3}));
-  EXPECT_EQ(Prompt(LoadWith(kMarkers, {4, 500, 3}), "a", "b"), (std::vector<TokenId>{5, 0, 3, 1, 4})) << "an id past the end";
+  EXPECT_EQ(Prompt(LoadWith(kMarkers, {4, 500, 3}), "a", "b"), (std::vector<TokenId>{5, 0, 3, 1, 4}))
+      << "an id past the end";
 }
 
 TEST(InfillTest, ModelsWithoutMarkersAreRefusedByName) {

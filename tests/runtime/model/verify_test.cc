@@ -21,7 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path Place(const std::string& name) { return fs::path(testing::TempDir()) / ("prenorm_verify_" + std::to_string(getpid()) + name); }
+fs::path Place(const std::string& name) {
+  return fs::path(testing::TempDir()) / ("prenorm_verify_" + std::to_string(getpid()) + name);
+}
 
 std::shared_ptr<const Model> Load(const std::string& path) {
   Result<std::shared_ptr<const Model>> model = Model::Load(path);
@@ -148,7 +150,8 @@ TEST(VerifyTest, RefusesWhatItCannotCompare) {
   const std::vector<TokenId> ids = SomeIds(*model, 4);
   Result<Verification> cancelled = Verify(**session, ids, {.progress = [](float) { return false; }});
   EXPECT_EQ(cancelled.status().code(), StatusCode::kCancelled);
-  EXPECT_EQ(Verify(**session, ids).status().code(), StatusCode::kInvalidArgument) << "the session is not empty any more";
+  EXPECT_EQ(Verify(**session, ids).status().code(), StatusCode::kInvalidArgument)
+      << "the session is not empty any more";
 }
 
 }  // namespace
