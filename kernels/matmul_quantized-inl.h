@@ -73,8 +73,8 @@ HWY_INLINE void GroupTile(const matmul::Int8Product& p, size_t group_row, size_t
 }
 
 // A panel of weights stays in the second-level cache while the tiles of activations pass, each of which stays in the
-// first. The packed weights are the smaller stream of the two: the other order cost a third of the speed at 512
-// columns.
+// first. The packed weights are the smaller stream of the two: the other order had two thirds of the
+// speed at 512 columns on Sapphire Rapids and nine tenths with AVX2 (Q4_1).
 inline constexpr size_t kPanelBytes = 192 * 1024;
 
 template <class Codec>
