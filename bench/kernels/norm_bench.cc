@@ -1,7 +1,7 @@
 // RMSNorm, LayerNorm, residual + RMSNorm and softmax over the shapes of bench/shapes/norm.txt, and two control loops.
 //
 // `Control/Norm` has the loads and stores of RMSNorm without its arithmetic, `Control/Copy` one load and one store.
-// Every operator is compared with long double before it is timed. PRENORM_TARGET names a SIMD target to force.
+// Every norm is compared with long double before it is timed, softmax is not. PRENORM_TARGET names a SIMD target to force.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
