@@ -53,7 +53,9 @@ TEST_F(ChatTest, HoldsExactlyOneBosWhereTheModelAddsOne) {
   const Result<ChatPrompt> prompt = RenderChat(*model_, messages);
   ASSERT_TRUE(prompt.ok());
   const TokenId bos = model_->tokenizer().bos();
-  if (model_->tokenizer().adds_bos()) EXPECT_EQ(prompt->ids[0], bos);
+  if (model_->tokenizer().adds_bos()) {
+    EXPECT_EQ(prompt->ids[0], bos);
+  }
   ASSERT_GE(prompt->ids.size(), 2u);
   EXPECT_FALSE(prompt->ids[0] == bos && prompt->ids[1] == bos);
 }
