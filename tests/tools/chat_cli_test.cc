@@ -132,8 +132,7 @@ TEST(ChatCliTest, AFullContextShiftsOnRequestOnly) {
       chat.Type("Tell me a story.\n");
       if (!chat.WaitFor("\n> ", i + 1)) break;
     }
-    chat.Type("\x04");
-    EXPECT_EQ(chat.Wait(), 0) << chat.output();
+    EXPECT_EQ(chat.EndInput(), 0) << chat.output();
     return chat.output();
   };
   EXPECT_NE(ask({}).find("do not fit in a context of 64"), std::string::npos);
