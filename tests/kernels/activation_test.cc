@@ -78,7 +78,7 @@ TEST_P(ActivationTest, IsAccurate) {
   }
 }
 
-TEST_P(ActivationTest, GivesTheValuesOfTheTextbooks) {
+TEST_P(ActivationTest, GivesTheValuesOfTheTextbooks) {  // N28
   const float one = 1.0f;
   float out = 0.0f;
   Activation(Gate::kGeluErf, &one, &out, 1);
@@ -127,7 +127,7 @@ TEST_P(ActivationTest, GatedIsTheProductInAnyPlaceAndInPlace) {
   }
 }
 
-TEST_P(ActivationTest, SoftCapIsAccurate) {
+TEST_P(ActivationTest, SoftCapIsAccurate) {  // F24
   for (const float cap : {1.0f, 30.0f, 50.0f}) {
     const std::vector<float> x = Sweep(1000.0f);
     std::vector<float> out = x;

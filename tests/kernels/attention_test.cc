@@ -153,7 +153,7 @@ TEST_P(AttentionTest, SeesTheRightPositionsForEveryCount) {
   ASSERT_NO_FATAL_FAILURE(c.ExpectNearOracle(Causal(0, 600), kTolerance));
 }
 
-TEST_P(AttentionTest, WindowIncludesThePositionItself) {
+TEST_P(AttentionTest, WindowIncludesThePositionItself) {  // F25
   Case c(DType::kF32, 64, 600, 600);
   for (const size_t window : {1, 4, 31, 256, 300, 1000}) {
     c.args_.window = window;

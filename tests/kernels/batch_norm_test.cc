@@ -28,7 +28,7 @@ std::vector<float> PlainTrain(const std::vector<float>& dense, const ChannelShap
   return Dense(y, shape, stride);
 }
 
-TEST(BatchNormTest, NormalizesWithTheBiasedVarianceAndKeepsTheUnbiasedOne) {
+TEST(BatchNormTest, NormalizesWithTheBiasedVarianceAndKeepsTheUnbiasedOne) {  // N21, N22
   ForEachTarget([] {
     for (const ChannelOrder order : kOrders) {
       for (const float momentum : {0.1f, 0.01f}) {
@@ -51,7 +51,7 @@ TEST(BatchNormTest, NormalizesWithTheBiasedVarianceAndKeepsTheUnbiasedOne) {
   });
 }
 
-TEST(BatchNormTest, OneValuePerChannelIsRefusedAndRunningStatisticsStay) {
+TEST(BatchNormTest, OneValuePerChannelIsRefusedAndRunningStatisticsStay) {  // N26
   const std::vector<float> x = {1, 2, 3};
   std::vector<float> y(3, -77.0f), mean(3, 0.5f), variance(3, 2.0f);
   for (const ChannelOrder order : kOrders) {

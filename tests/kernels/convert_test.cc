@@ -27,7 +27,7 @@ void Copy(const In* in, Out* out, size_t count) {
   MapRow(RowTag(), count, out, [](hn::Vec<RowTag> v) HWY_ATTR { return v; }, in);
 }
 
-void TestKnownRoundings() {
+void TestKnownRoundings() {  // N25
   const std::vector<uint32_t> f32 = {0x3E89CCD5u, 0x4048F5C3u, 0x3F808000u, 0x3F818000u, 0x7F7FFFFFu, 0x00010000u};
   const std::vector<uint16_t> expected = {0x3E8A, 0x4049, 0x3F80, 0x3F82, 0x7F80, 0x0001};
   // Each at every position of a row that has whole vectors and a tail.

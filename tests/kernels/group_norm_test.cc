@@ -27,7 +27,7 @@ std::vector<float> Plain(const std::vector<float>& dense, const ChannelShape& sh
   return Dense(y, shape, stride);
 }
 
-TEST(GroupNormTest, GivesKnownValuesForGroupsOfThree) {
+TEST(GroupNormTest, GivesKnownValuesForGroupsOfThree) {  // N18
   ForEachTarget([] {
     for (const ChannelOrder order : kOrders) {
       const std::vector<float> y = Plain({1, 2, 3, 10, 20, 30}, {1, 6, 1, order}, 2, Eps(1e-5f));
@@ -75,7 +75,7 @@ TEST(GroupNormTest, EveryShapeStrideAndVariantIsRightAndLeavesGapsAlone) {
   });
 }
 
-TEST(GroupNormTest, OneGroupIsLayerNormOfTheSample) {
+TEST(GroupNormTest, OneGroupIsLayerNormOfTheSample) {  // N18
   ForEachTarget([] {
     const size_t samples = 3;
     for (const size_t space : {1u, 4u, 35u}) {
@@ -106,7 +106,7 @@ TEST(GroupNormTest, OneGroupOfOnePixelIsLayerNormOfARowWithGainAndBias) {
   });
 }
 
-TEST(GroupNormTest, AsManyGroupsAsChannelsIsInstanceNorm) {
+TEST(GroupNormTest, AsManyGroupsAsChannelsIsInstanceNorm) {  // N18
   ForEachTarget([] {
     for (const ChannelOrder order : kOrders) {
       const ChannelShape shape{2, 70, 33, order};
@@ -122,7 +122,7 @@ TEST(GroupNormTest, AsManyGroupsAsChannelsIsInstanceNorm) {
   });
 }
 
-TEST(GroupNormTest, ChannelOrdersAgree) {
+TEST(GroupNormTest, ChannelOrdersAgree) {  // N20
   ForEachTarget([] {
     for (const MapCase& c : kCases) {
       const std::vector<float> x = RandomRow(c.samples * c.channels * c.space, 3);
@@ -267,7 +267,7 @@ void ExpectRefused(const Status& status, std::initializer_list<const char*> word
   for (const char* word : words) EXPECT_NE(status.message().find(word), std::string::npos) << status.message();
 }
 
-TEST(GroupNormTest, CheckedEntryRefusesBadGroupsAndMapsAndNamesTheNumbers) {
+TEST(GroupNormTest, CheckedEntryRefusesBadGroupsAndMapsAndNamesTheNumbers) {  // N19
   std::vector<float> x(24, 1.0f);
   std::vector<float> y(24, -77.0f);
   const auto run = [&](ChannelShape shape, size_t groups, size_t x_stride, float* out, float eps = 1e-5f) {

@@ -29,7 +29,7 @@ std::vector<float> Layer(const std::vector<float>& x, const LayerNormOptions& op
   return y;
 }
 
-TEST(LayerNormTest, GivesKnownValuesFarFromZero) {
+TEST(LayerNormTest, GivesKnownValuesFarFromZero) {  // N1
   ForEachTarget([] {
     for (const VarianceForm form : kForms) {
       const std::vector<float> y = Layer({40000, 40001, 40002, 40003}, Eps(1e-5f, form));
@@ -39,7 +39,7 @@ TEST(LayerNormTest, GivesKnownValuesFarFromZero) {
   });
 }
 
-TEST(LayerNormTest, ConstantRowGivesExactlyTheBias) {
+TEST(LayerNormTest, ConstantRowGivesExactlyTheBias) {  // N2, N7
   ForEachTarget([] {
     for (const size_t cols : {1u, 3u, 256u, 1000u, 5000u}) {
       const std::vector<float> bias = RandomRow(cols, 7);
@@ -134,7 +134,7 @@ void ExpectRightAtEveryLength() {
   }
 }
 
-TEST(LayerNormTest, EveryLengthStrideAndVariantIsRightAndLeavesGapsAlone) {
+TEST(LayerNormTest, EveryLengthStrideAndVariantIsRightAndLeavesGapsAlone) {  // N11, N13
   ForEachTarget([] {
 #define PRENORM_NORM(X, AFFINE, OUT) ExpectRightAtEveryLength<X, AFFINE, OUT>();
 #include "kernels/variants.inc"
@@ -170,7 +170,7 @@ TEST(LayerNormTest, TouchesNothingOutsideOfARow) {
   });
 }
 
-TEST(LayerNormTest, NanOrInfMakesItsRowNanAndNoOther) {
+TEST(LayerNormTest, NanOrInfMakesItsRowNanAndNoOther) {  // N9
   ForEachTarget([] {
     const float inf = std::numeric_limits<float>::infinity();
     for (const size_t cols : {1u, 16u, 67u}) {
@@ -192,7 +192,7 @@ TEST(LayerNormTest, NanOrInfMakesItsRowNanAndNoOther) {
   });
 }
 
-TEST(LayerNormTest, TargetsThreadsAddressesAndAliasingChangeNoBit) {
+TEST(LayerNormTest, TargetsThreadsAddressesAndAliasingChangeNoBit) {  // N12
   const size_t rows = 97;
   for (const size_t cols : {5u, 64u, 100u, 576u, 1500u}) {
     const std::vector<float> x = RandomRow(rows * cols, 3, 10.0f);
@@ -235,7 +235,7 @@ TEST(LayerNormTest, ShiftAndScaleCancel) {
   });
 }
 
-TEST(LayerNormTest, Bf16AffineEqualsF32AffineOfTheSameValues) {
+TEST(LayerNormTest, Bf16AffineEqualsF32AffineOfTheSameValues) {  // N17
   const size_t cols = 131;
   const std::vector<float> x = RandomRow(cols, 41);
   const std::vector<bf16> gain16 = Narrowed<bf16>(RandomRow(cols, 42));

@@ -21,7 +21,7 @@ Status Rms(const float* x, size_t x_stride, float* out, size_t out_stride, size_
   return CheckedRmsNorm(x, x_stride, static_cast<const float*>(nullptr), out, out_stride, rows, cols, options);
 }
 
-TEST(NormCheckedTest, RefusesBadOperandsAndNamesTheNumbers) {
+TEST(NormCheckedTest, RefusesBadOperandsAndNamesTheNumbers) {  // N13
   std::vector<float> x(64, 1.0f);
   std::vector<float> y(64, -77.0f);
   ExpectRefused(Rms(x.data(), 8, y.data(), 8, 2, 0), {"RmsNorm", "cols is 0"});
@@ -61,7 +61,7 @@ TEST(NormCheckedTest, AllowsInPlaceAndColumnRangesOfOneMatrix) {
                 {"overlap"});
 }
 
-TEST(NormCheckedTest, ZeroRowsIsValidForNullPointers) {
+TEST(NormCheckedTest, ZeroRowsIsValidForNullPointers) {  // N23
   EXPECT_TRUE(Rms(nullptr, 0, nullptr, 0, 0, 8).ok());
   EXPECT_TRUE(CheckedSoftmax(nullptr, 0, 0, 8).ok());
   ExpectRefused(Rms(nullptr, 0, nullptr, 0, 0, 0), {"cols is 0"});

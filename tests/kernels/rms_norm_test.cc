@@ -29,7 +29,7 @@ void ExpectAll(const std::vector<float>& y, double expected) {
   for (const float v : y) ASSERT_NEAR(v, expected, std::abs(expected) * 1e-6);
 }
 
-TEST(RmsNormTest, GivesKnownValues) {
+TEST(RmsNormTest, GivesKnownValues) {  // N5, N6, N8, N10, N15
   ForEachTarget([] {
     const std::vector<float> y = Rms({1, 2, 3, 4}, Eps(1e-6f));
     const std::array<double, 4> expected = {0.3651483, 0.7302967, 1.0954450, 1.4605934};
@@ -54,7 +54,7 @@ TEST(RmsNormTest, AddsEpsOutsideOfTheRootWhereAsked) {
   });
 }
 
-TEST(RmsNormTest, SumsSixteenBitInputsInF32OrWider) {
+TEST(RmsNormTest, SumsSixteenBitInputsInF32OrWider) {  // N3, N4
   ForEachTarget([] {
     for (const float value : {1.0f, 300.0f}) {
       const std::vector<bf16> x(4096, ToBf16(value));
@@ -65,7 +65,7 @@ TEST(RmsNormTest, SumsSixteenBitInputsInF32OrWider) {
   });
 }
 
-TEST(RmsNormTest, FormsOnePlusGainInF32) {
+TEST(RmsNormTest, FormsOnePlusGainInF32) {  // N24
   ForEachTarget([] {
     const std::vector<float> x(8, 1.0f);
     const std::vector<bf16> gain(8, ToBf16(15.8125f));
@@ -108,7 +108,7 @@ TEST(RmsNormTest, CastModesRoundWhereTheyShould) {
 }
 
 // Promises A and B. The histogram counts results by error in half units.
-TEST(RmsNormTest, StaysWithinTheUlpPromisesOnTheCorpus) {
+TEST(RmsNormTest, StaysWithinTheUlpPromisesOnTheCorpus) {  // N16
   ForEachTarget([] {
     std::array<size_t, 9> histogram = {};
     for (const size_t cols : CorpusLengths()) {
@@ -167,7 +167,7 @@ void ExpectBf16Promise() {
   EXPECT_GE(static_cast<double>(correct), 0.9999 * static_cast<double>(total));
 }
 
-TEST(RmsNormTest, Bf16OutIsRoundedOnce) {
+TEST(RmsNormTest, Bf16OutIsRoundedOnce) {  // N16
   ForEachTarget([] {
     ExpectBf16Promise<float>();
     ExpectBf16Promise<bf16>();
@@ -216,7 +216,7 @@ void ExpectRightAtEveryLength() {
   }
 }
 
-TEST(RmsNormTest, EveryLengthStrideAndVariantIsRightAndLeavesGapsAlone) {
+TEST(RmsNormTest, EveryLengthStrideAndVariantIsRightAndLeavesGapsAlone) {  // N11, N13
   ForEachTarget([] {
 #define PRENORM_NORM(X, GAIN, OUT) ExpectRightAtEveryLength<X, GAIN, OUT>();
 #include "kernels/variants.inc"
@@ -248,7 +248,7 @@ TEST(RmsNormTest, TouchesNothingOutsideOfARow) {
   });
 }
 
-TEST(RmsNormTest, RowCountIsNotLimitedTo16Bits) {
+TEST(RmsNormTest, RowCountIsNotLimitedTo16Bits) {  // N14
   for (const size_t rows : {65535u, 65536u, 65537u}) {
     std::vector<float> x(rows * 8, 2.0f);
     RmsNorm(x.data(), 8, nullptr, x.data(), 8, rows, 8, Eps(0.0f));
@@ -256,7 +256,7 @@ TEST(RmsNormTest, RowCountIsNotLimitedTo16Bits) {
   }
 }
 
-TEST(RmsNormTest, NanAndInfStayInTheirRow) {
+TEST(RmsNormTest, NanAndInfStayInTheirRow) {  // N9
   ForEachTarget([] {
     const float inf = std::numeric_limits<float>::infinity();
     const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -287,7 +287,7 @@ TEST(RmsNormTest, NanAndInfStayInTheirRow) {
   });
 }
 
-TEST(RmsNormTest, ZeroRowGivesZerosOrWithoutEpsNan) {
+TEST(RmsNormTest, ZeroRowGivesZerosOrWithoutEpsNan) {  // N7
   ForEachTarget([] {
     for (const float v : Rms(std::vector<float>(67, 0.0f), Eps(1e-30f))) ASSERT_EQ(v, 0.0f);
     for (const float v : Rms(std::vector<float>(67, -0.0f), Eps(0.0f))) ASSERT_TRUE(std::isnan(v));
@@ -317,7 +317,7 @@ TEST(RmsNormTest, EveryTargetGivesTheSameBits) {
   ASSERT_TRUE(ForceTarget("").ok());
 }
 
-TEST(RmsNormTest, AddressRowPositionAndAliasingChangeNoBit) {
+TEST(RmsNormTest, AddressRowPositionAndAliasingChangeNoBit) {  // N12
   ForEachTarget([] {
     for (const size_t cols : {5u, 64u, 100u, 576u, 1500u}) {
       const std::vector<float> values = RandomRow(cols, 21);
@@ -365,7 +365,7 @@ TEST(RmsNormTest, ThreadCountChangesNoBit) {
   }
 }
 
-TEST(RmsNormTest, Bf16GainEqualsF32GainOfTheSameValue) {
+TEST(RmsNormTest, Bf16GainEqualsF32GainOfTheSameValue) {  // N17
   const size_t cols = 131;
   const std::vector<float> x = RandomRow(cols, 41);
   const std::vector<bf16> gain16 = Narrowed<bf16>(RandomRow(cols, 42));
@@ -395,7 +395,7 @@ TEST(RmsNormTest, ScaleByAPowerOfTwoCancelsExactlyAndAShiftDoesNot) {
   });
 }
 
-TEST(RmsNormTest, ZeroRowsTouchNothing) {
+TEST(RmsNormTest, ZeroRowsTouchNothing) {  // N23
   const float* none = nullptr;
   RmsNorm(none, 0, none, static_cast<float*>(nullptr), 0, 0, 8, Eps(1e-6f));
 }

@@ -63,7 +63,7 @@ TEST(RopeAnglesTest, MagnitudeFactorMultipliesOnce) {
   }
 }
 
-TEST_P(RopeTest, PairsNeighboursOrHalves) {
+TEST_P(RopeTest, PairsNeighboursOrHalves) {  // F19
   const std::vector<float> inv_freq = InverseFrequencies(2, 10000.0);
   float cos[2];
   float sin[2];

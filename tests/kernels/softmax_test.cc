@@ -45,7 +45,7 @@ TEST(SoftmaxTest, StaysWithinItsErrorBoundAtEveryLength) {
   });
 }
 
-TEST(SoftmaxTest, HugeAndMaskedLogitsGiveRightFiniteProbabilities) {
+TEST(SoftmaxTest, HugeAndMaskedLogitsGiveRightFiniteProbabilities) {  // N27
   ForEachTarget([] {
     EXPECT_EQ(Probabilities({1e4f, -1e4f, 1e4f}), (std::vector<float>{0.5f, 0.0f, 0.5f}));
     EXPECT_EQ(Probabilities({1e30f, 0.0f, -1e30f}), (std::vector<float>{1.0f, 0.0f, 0.0f}));

@@ -32,7 +32,7 @@ TEST(ChatCliTest, TheSystemMessageComesFirst) {
       << shown.out;
 }
 
-TEST(ChatCliTest, EndsCleanlyAtTheEndOfInput) {
+TEST(ChatCliTest, EndsCleanlyAtTheEndOfInput) {  // R4
   for (const CommandInput& input :
        {CommandInput{.close_stdin = true}, CommandInput{.stdin_text = ""}, CommandInput{}}) {
     const CommandResult result = RunCommand({"chat", TinyModel()}, input);
@@ -63,7 +63,7 @@ TEST(ChatCliTest, AConversationGoesOnUntilTheInputEnds) {
   EXPECT_EQ(chat.EndInput(), 0) << chat.output();
 }
 
-TEST(ChatCliTest, StaysUsableAfterAMessageThatIsTooLong) {
+TEST(ChatCliTest, StaysUsableAfterAMessageThatIsTooLong) {  // R1
   TerminalCommand chat({"chat", TinyModel(), "--temp", "0", "-n", "4", "-c", "48"});
   ASSERT_TRUE(chat.WaitFor("> ")) << chat.output();
   std::string text;
@@ -157,7 +157,7 @@ TEST(ChatCliTest, TemplateArgumentsAndToolsAreChecked) {
   EXPECT_EQ(result.out, chat({}).out) << "the tiny model's template asks for neither";
 }
 
-TEST(ChatCliTest, InterruptReturnsToThePromptAndASecondOneEnds) {
+TEST(ChatCliTest, InterruptReturnsToThePromptAndASecondOneEnds) {  // R5
   // The tiny model may have filled its context before the key arrives: then the key ended the chat, and it starts anew.
   for (int attempt = 0;; ++attempt) {
     TerminalCommand chat({"chat", TinyModel(), "-n", "-1", "--ignore-end-tokens", "-t", "8"});

@@ -70,19 +70,19 @@ TEST(GenerateCliTest, JsonlPrintsOneEventATokenAndASummary) {
   EXPECT_EQ(events.back().at("finish_reason"), "length");
 }
 
-TEST(GenerateCliTest, NewTokensAreLimited) {
+TEST(GenerateCliTest, NewTokensAreLimited) {  // R2
   EXPECT_EQ(Generate({"-p", kPrompt, "-n", "0"}).out, "");
   EXPECT_EQ(GenerateJson({"-p", kPrompt, "-n", "0"}).at("generated_tokens"), 0);
   EXPECT_LE(GenerateJson({"-p", kPrompt, "-n", "5"}).at("generated_tokens"), 5);
 }
 
-TEST(GenerateCliTest, AFullContextEndsWithLength) {
+TEST(GenerateCliTest, AFullContextEndsWithLength) {  // R3
   const json object = GenerateJson({"-p", kPrompt, "-n", "-1", "-c", "24", "--ignore-end-tokens"});
   EXPECT_EQ(object.at("finish_reason"), "length");
   EXPECT_EQ(object.at("prompt_tokens").get<int>() + object.at("generated_tokens").get<int>(), 24);
 }
 
-TEST(GenerateCliTest, APromptTooLongIsRefusedWithBothCounts) {
+TEST(GenerateCliTest, APromptTooLongIsRefusedWithBothCounts) {  // R1
   std::string text;
   for (int i = 0; i < 50; ++i) text += " the fox";
   const std::string count = std::to_string(TokenizeIds(text, {"--add-special"}).size());
@@ -98,20 +98,20 @@ TEST(GenerateCliTest, APromptTooLongIsRefusedWithBothCounts) {
   }
 }
 
-TEST(GenerateCliTest, TheReportedSeedGivesTheSameText) {
+TEST(GenerateCliTest, TheReportedSeedGivesTheSameText) {  // R9
   const json first = GenerateJson({"-p", kPrompt, "-n", "30", "--temp", "1.2"});
   const json second = GenerateJson({"-p", kPrompt, "-n", "30", "--temp", "1.2", "--seed", first.at("seed").dump()});
   EXPECT_EQ(first.at("ids"), second.at("ids"));
 }
 
-TEST(GenerateCliTest, GreedyTokensDoNotDependOnThreads) {
+TEST(GenerateCliTest, GreedyTokensDoNotDependOnThreads) {  // R10
   const json one = GenerateJson({"-p", kPrompt, "-n", "24", "--temp", "0", "-t", "1"});
   for (const char* threads : {"2", "3", "8"}) {
     EXPECT_EQ(GenerateJson({"-p", kPrompt, "-n", "24", "--temp", "0", "-t", threads}).at("ids"), one.at("ids")) << threads;
   }
 }
 
-TEST(GenerateCliTest, PathsMayHoldSpacesAndAnyUtf8) {
+TEST(GenerateCliTest, PathsMayHoldSpacesAndAnyUtf8) {  // R14
   TemporaryFolder folder;
   const std::string nested = folder.path("Модели ü");
   std::filesystem::create_directory(nested);
@@ -128,7 +128,7 @@ TEST(GenerateCliTest, PathsMayHoldSpacesAndAnyUtf8) {
   }
 }
 
-TEST(GenerateCliTest, NothingIsWrittenAndHomeIsNotNeeded) {
+TEST(GenerateCliTest, NothingIsWrittenAndHomeIsNotNeeded) {  // R22
   TemporaryFolder folder;
   std::filesystem::permissions(folder.path(""), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
   const CommandResult result = Generate({"-p", kPrompt, "-n", "3"}, {.environment = {"HOME", "XDG_CACHE_HOME"},
@@ -138,7 +138,7 @@ TEST(GenerateCliTest, NothingIsWrittenAndHomeIsNotNeeded) {
   std::filesystem::permissions(folder.path(""), std::filesystem::perms::owner_all);
 }
 
-TEST(GenerateCliTest, APromptFileIsUsedByteForByte) {
+TEST(GenerateCliTest, APromptFileIsUsedByteForByte) {  // R17
   TemporaryFolder folder;
   const std::string text = "Once there was\n\n";
   const json object = GenerateJson({"-f", folder.Write("prompt", text), "-n", "0"});
@@ -146,7 +146,7 @@ TEST(GenerateCliTest, APromptFileIsUsedByteForByte) {
   EXPECT_EQ(GenerateJson({"-f", "-", "-n", "0"}, {.stdin_text = text}).at("prompt_ids"), object.at("prompt_ids"));
 }
 
-TEST(GenerateCliTest, BackslashesStayAsTypedUnlessEscapeIsGiven) {
+TEST(GenerateCliTest, BackslashesStayAsTypedUnlessEscapeIsGiven) {  // R18
   const auto ids = [](const json& object) { return object.at("prompt_ids").get<std::vector<int>>(); };
   EXPECT_EQ(ids(GenerateJson({"-p", "a\\nb", "-n", "0"})), TokenizeIds("a\\nb", {"--add-special"}));
   EXPECT_EQ(ids(GenerateJson({"-p", "a\\nb", "-n", "0", "--escape"})), TokenizeIds("a\nb", {"--add-special"}));
@@ -170,7 +170,7 @@ TEST(GenerateCliTest, ArgumentsReachTheModelUnchanged) {
   }
 }
 
-TEST(GenerateCliTest, AStopStringEndsTheTextAndIsNotPrinted) {
+TEST(GenerateCliTest, AStopStringEndsTheTextAndIsNotPrinted) {  // R19
   const std::string whole = Generate({"-p", kPrompt, "-n", "30", "--temp", "0"}).out;
   ASSERT_GT(whole.size(), 20u);
   const std::string stop = whole.substr(5, 8);
@@ -179,7 +179,7 @@ TEST(GenerateCliTest, AStopStringEndsTheTextAndIsNotPrinted) {
   EXPECT_EQ(object.at("finish_reason"), "stop");
 }
 
-TEST(GenerateCliTest, AnEmptyPromptStartsFromTheBeginningToken) {
+TEST(GenerateCliTest, AnEmptyPromptStartsFromTheBeginningToken) {  // R20
   for (const std::vector<std::string>& empty : {std::vector<std::string>{"-p", "", "-n", "3"}, {"--prompt=", "-n", "3"}}) {
     EXPECT_EQ(GenerateJson(empty).at("prompt_tokens"), 1);
   }
@@ -199,7 +199,7 @@ TEST(GenerateCliTest, AReaderThatGoesAwayIsAQuietSuccess) {
   EXPECT_EQ(result.err.find("prenorm:"), std::string::npos) << result.err;
 }
 
-TEST(GenerateCliTest, InterruptFlushesAndExits130) {
+TEST(GenerateCliTest, InterruptFlushesAndExits130) {  // R5
   // JSON lines are long: the pipe is full long before the context is, so the signal comes in time.
   const CommandResult result =
       Generate({"-p", kPrompt, "-n", "-1", "--ignore-end-tokens", "--jsonl"}, {.interrupt_after = 5});

@@ -120,7 +120,7 @@ TEST(ChatTemplateTest, RendersChatMlAsJinja) {
   }
 }
 
-TEST(ChatTemplateTest, MovesASystemMessageThatTheTemplateRefusesOrDrops) {
+TEST(ChatTemplateTest, MovesASystemMessageThatTheTemplateRefusesOrDrops) {  // T24
   const std::string turns = "{% for m in messages %}{% if m.role == 'user' %}[{{ m.content }}]{% endif %}{% endfor %}";
   const std::string refuses = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}" + turns;
   const std::string takes = "{{ messages[0].content | replace('/x', '') }}" + turns;
@@ -151,7 +151,7 @@ TEST(ChatTemplateTest, DoesNotTrustUnknownRoles) {
   EXPECT_EQ(Origins(*rendering), "DDDDD");
 }
 
-TEST(ChatTemplateTest, ReportsWhatTheTemplateRaisesWithItsPlace) {
+TEST(ChatTemplateTest, ReportsWhatTheTemplateRaisesWithItsPlace) {  // T25
   const Result<Template> chat = Template::Compile("a\n\xC3\xA9  {{ raise_exception('No ' + messages[0].role + '!') }}");
   ASSERT_TRUE(chat.ok());
   const std::vector<ChatMessage> messages = GoldenMessages();

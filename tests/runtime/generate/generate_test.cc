@@ -49,7 +49,7 @@ class GenerateTest : public testing::Test {
 };
 std::shared_ptr<const Model> GenerateTest::model_;
 
-TEST_F(GenerateTest, ZeroNewTokensEvaluatesThePromptOnly) {
+TEST_F(GenerateTest, ZeroNewTokensEvaluatesThePromptOnly) {  // R2
   const auto session = NewSession();
   const std::vector<TokenId> prompt = Encode(kPrompt);
   const Result<GenerateResult> result = Generate(*session, prompt, Greedy(0));
@@ -93,7 +93,7 @@ TEST_F(GenerateTest, AStopStringThatNeverCompletesIsHandedOutAtTheEnd) {
   EXPECT_EQ(Run(options).text, whole);
 }
 
-TEST_F(GenerateTest, AFullContextEndsWithLength) {
+TEST_F(GenerateTest, AFullContextEndsWithLength) {  // R3
   GenerateOptions options = Greedy(-1);
   options.ignore_end_tokens = true;
   const size_t prompt_tokens = Encode(kPrompt).size();
@@ -120,7 +120,7 @@ TEST_F(GenerateTest, APromptTooLongNamesBothCountsAndTheSessionGoesOn) {
   EXPECT_TRUE(Generate(*session, std::span(prompt).first(4), Greedy(1)).ok());
 }
 
-TEST_F(GenerateTest, AnEmptyPromptIsRefusedOnlyInAnEmptySession) {
+TEST_F(GenerateTest, AnEmptyPromptIsRefusedOnlyInAnEmptySession) {  // R20
   const auto session = NewSession();
   EXPECT_EQ(Generate(*session, {}, Greedy(1)).status().code(), StatusCode::kInvalidArgument);
   ASSERT_TRUE(Generate(*session, Encode(kPrompt), Greedy(0)).ok());

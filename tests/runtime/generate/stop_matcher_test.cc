@@ -24,7 +24,7 @@ Outcome Match(const std::vector<std::string>& stops, const std::vector<std::stri
   return {text, matcher->matched()};
 }
 
-TEST(StopMatcherTest, MatchesAcrossPiecesAndLetsNothingThrough) {
+TEST(StopMatcherTest, MatchesAcrossPiecesAndLetsNothingThrough) {  // R19
   EXPECT_EQ(Match({"KLMNOPQ"}, {"KLM", "N", "OP", "Q"}), (Outcome{"", true}));
   EXPECT_EQ(Match({"KLMNOPQ"}, {"KLM", "N", "X"}), (Outcome{"KLMNX", false}));
   EXPECT_EQ(Match({"KLMNOPQ"}, {"abKLMNOPQcd", "ef"}), (Outcome{"ab", true}));

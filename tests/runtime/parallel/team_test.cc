@@ -28,7 +28,7 @@ TEST(SplitEvenlyTest, PartsCoverEverythingInWholeMultiples) {
   }
 }
 
-TEST(TeamTest, BarrierKeepsPhasesApartWithMoreThreadsThanProcessors) {
+TEST(TeamTest, BarrierKeepsPhasesApartWithMoreThreadsThanProcessors) {  // R13
   for (int threads : {1, 2, 3, 8}) {
     Team team(threads);
     constexpr int kPhases = 500;

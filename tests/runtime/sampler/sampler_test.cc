@@ -35,7 +35,7 @@ TEST(Pcg32Test, GivesThePublishedSequence) {
   }
 }
 
-TEST(SamplerTest, TemperatureZeroIsGreedyWhateverElseIsSet) {
+TEST(SamplerTest, TemperatureZeroIsGreedyWhateverElseIsSet) {  // R6
   for (int64_t top_k : {-1, 0, 1, 2, 100}) {
     for (float top_p : {0.01f, 0.5f, 1.0f}) {
       for (uint64_t seed : {0u, 1u, 99u}) {
@@ -45,7 +45,7 @@ TEST(SamplerTest, TemperatureZeroIsGreedyWhateverElseIsSet) {
   }
 }
 
-TEST(SamplerTest, GreedyTiesGoToTheLowerIndex) {
+TEST(SamplerTest, GreedyTiesGoToTheLowerIndex) {  // R6
   EXPECT_EQ(SampleOnce({.temperature = 0}, {0, 5, 5, 5}), 1);
   EXPECT_EQ(SampleOnce({.temperature = 0}, std::vector<float>(1000, -3.0f)), 0);
 }
@@ -65,7 +65,7 @@ TEST(SamplerTest, InfiniteLogitWinsAndTinyTemperatureIsGreedy) {
   }
 }
 
-TEST(SamplerTest, TopKOffOrAboveTheVocabularyKeepsEverything) {
+TEST(SamplerTest, TopKOffOrAboveTheVocabularyKeepsEverything) {  // R7
   for (int64_t top_k : {int64_t{-1}, int64_t{0}, int64_t{3}, int64_t{4}, std::numeric_limits<int64_t>::max()}) {
     std::array<int, 3> hits{};
     Sampler sampler = Make({.top_k = top_k, .seed = 7});
@@ -77,7 +77,7 @@ TEST(SamplerTest, TopKOffOrAboveTheVocabularyKeepsEverything) {
   }
 }
 
-TEST(SamplerTest, RepetitionPenaltyAlwaysLowersASeenToken) {
+TEST(SamplerTest, RepetitionPenaltyAlwaysLowersASeenToken) {  // R8
   EXPECT_EQ(SampleOnce({.repetition_penalty = 1.5f, .temperature = 0}, {-1.0f, -1.2f}, {0}), 1);
   EXPECT_EQ(SampleOnce({.repetition_penalty = 1.5f, .temperature = 0}, {1.2f, 1.0f}, {0}), 1);
   EXPECT_EQ(SampleOnce({.repetition_penalty = 1.0f, .temperature = 0}, {-1.0f, -1.2f}, {0}), 0);
