@@ -12,11 +12,11 @@ compile
 model=models/tiny/prenorm-tiny.gguf
 ask=(generate -m "$model" -p Once -n 12 --temp 0 -t 1 --json)
 text() { sed -n 's/.*"ids":\(\[[^]]*\]\).*/\1/p'; }
-want=$("$build/bin/prenorm" "${ask[@]}" 2>/dev/null | text)
+want=$("$build/bin/prenorm" "${ask[@]}" 2>/dev/null </dev/null | text)
 [ -n "$want" ]
 # processor (as qemu names it) and the target that it must get
 while read -r cpu target; do
-  answer=$(qemu-x86_64 -cpu "$cpu" "$build/bin/prenorm" "${ask[@]}" 2>/dev/null) || { echo "$cpu: the command failed" >&2; exit 1; }
+  answer=$(qemu-x86_64 -cpu "$cpu" "$build/bin/prenorm" "${ask[@]}" 2>/dev/null </dev/null) || { echo "$cpu: the command failed" >&2; exit 1; }
   grep -q "\"target\":\"$target\"" <<<"$answer" || { echo "$cpu: expected target $target in $answer" >&2; exit 1; }
   [ "$(text <<<"$answer")" = "$want" ] || { echo "$cpu: other text: $answer" >&2; exit 1; }
   echo "$cpu: $target, the same text"
