@@ -18,7 +18,8 @@ struct Range {
 /// Part `part` of `parts` of [0, count), in whole multiples of `multiple` but for the last; parts differ by one multiple.
 Range SplitEvenly(size_t count, size_t multiple, size_t part, size_t parts);
 
-/// Sense-reversing barrier. Waiters spin (as long as every thread has a processor), then sleep on a futex.
+/// Sense-reversing barrier. Waiters spin for a moment (if every thread has a processor), then sleep in the kernel; they never
+/// yield.
 class Barrier {
  public:
   /// `spin_pauses` 0: never spin, for teams that are larger than the processors they may use.
@@ -29,7 +30,8 @@ class Barrier {
  private:
   alignas(64) std::atomic<int> arrived_{0};
   alignas(64) std::atomic<uint32_t> generation_{0};
-  alignas(64) const int spin_pauses_;
+  alignas(64) std::atomic<int> sleepers_{0};
+  const int spin_pauses_;
 };
 
 /// What a thread of a region knows of itself.
@@ -60,7 +62,9 @@ class Team {
   int threads() const { return threads_; }
   /// Calls work(worker) on every thread and returns when all are done. Fewer threads may take part than asked for,
   /// inside a host's own parallel region only one: work must split itself by worker.threads().
-  void Run(const std::function<void(Worker&)>& work);
+  void Run(const std::function<void(Worker&)>& work) { Run(threads_, work); }
+  /// The same on the first `threads` of the threads only.
+  void Run(int threads, const std::function<void(Worker&)>& work);
 
  private:
   int threads_;
