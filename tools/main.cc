@@ -18,7 +18,7 @@ struct Entry {
 
 const Entry kEntries[] = {
     {{kGenerate, "generate", "continue a text", "prenorm generate -p \"Once upon a time\" -n 100"}, RunGenerate},
-    {{kChat, "chat", "talk with a model, or answer once", "prenorm chat -p \"What is the capital of France?\""}, RunChat},
+    {{kChat, "chat", "talk with a model, or answer once", "prenorm chat -p \"Why is the sky blue?\""}, RunChat},
     {{kTokenize, "tokenize", "the ids and pieces of a text", "prenorm tokenize -p \"Hello world\""}, RunTokenize},
     {{kLogits, "logits", "the logits of every position", "prenorm logits --tokens 1,2,3 --out x.npy"}, RunLogits},
     {{kInspect, "inspect", "what is in a model file, and what of it runs", "prenorm inspect model.gguf"}, RunInspect},
@@ -39,7 +39,7 @@ std::string Overview() {
   std::string text =
       "prenorm " PRENORM_VERSION ": language models on the CPU, with their normalization measured\n\n"
       "Usage:    prenorm COMMAND [MODEL] [OPTION...]\n"
-      "Example:  prenorm chat -p \"What is the capital of France?\"\n\nCommands:\n";
+      "Example:  prenorm chat -p \"Why is the sky blue?\"\n\nCommands:\n";
   for (const Entry& entry : kEntries) {
     std::string name = std::string("  ") + entry.info.name;
     name.resize(14, ' ');
