@@ -47,7 +47,7 @@ Result<ChatOptions> MakeChatOptions(const Options& options) {
   return out;
 }
 
-// The messages so far and what the session holds of them.
+// The messages so far, and the session that answers.
 class Conversation {
  public:
   Conversation(const OpenedModel& opened, Session& session, const Options& options,
@@ -70,28 +70,17 @@ class Conversation {
     return prompt;
   }
 
-  /// Answers on stdout. After an error the conversation is what it was before.
+  /// Answers on stdout. What the session holds of the prompt, all but the newest question as a rule, is not evaluated
+  /// again. After an error the conversation is what it was before.
   Result<FinishReason> Answer(const std::string& text) {
     Result<ChatPrompt> prompt = Render(text);
     if (!prompt.ok()) return prompt.status();
-    // What the session already holds of this prompt need not be evaluated again; the last token must, for its logits.
-    const std::vector<TokenId>& ids = prompt->ids;
-    const size_t limit = std::min(held_.size(), ids.size() - 1);
-    const size_t shared = static_cast<size_t>(
-        std::mismatch(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(limit), ids.begin()).first -
-        held_.begin());
-    if (Status status = session_.Rewind(shared); !status.ok()) return status;
-    held_.resize(shared);
-    Result<GenerateResult> result = run_.Run(std::span(ids).subspan(shared), ids, generate_options_);
+    Result<GenerateResult> result = run_.Run(prompt->ids, generate_options_);
     if (!result.ok()) {
       history_.Undo();
-      if (Status status = session_.Rewind(shared); !status.ok()) return status;
       return result.status();
     }
-    held_ = ids;
-    held_.insert(held_.end(), result->ids.begin(), result->ids.end());
-    held_.resize(session_.position());  // Shorter after an interruption; the last token is never evaluated.
-    if (result->ids.empty()) {          // Interrupted before a word was said: as if the question had not been asked.
+    if (result->ids.empty()) {  // Interrupted before a word was said: as if the question had not been asked.
       history_.Undo();
     } else {
       history_.AddAnswer(result->text, run_.reasoning());
@@ -103,7 +92,7 @@ class Conversation {
   bool reader_gone() const { return run_.reader_gone(); }
   std::string Statistics() const {
     return std::to_string(history_.exchanges()) + " exchanges, " + std::to_string(history_.forgotten()) +
-           " of them left out; " + std::to_string(held_.size()) + " of " + std::to_string(session_.capacity()) +
+           " of them left out; " + std::to_string(session_.position()) + " of " + std::to_string(session_.capacity()) +
            " tokens of the context in use";
   }
 
@@ -132,7 +121,6 @@ class Conversation {
   const ChatOptions& chat_options_;
   TextRun run_;
   ChatHistory history_;
-  std::vector<TokenId> held_;  // The ids that the session has evaluated.
 };
 
 int ShowPrompt(const ChatPrompt& prompt, const Options& options) {
@@ -252,8 +240,14 @@ int RunChat(const Options& options) {
   if (!opened.ok()) return FailModel(opened.status());
   Result<std::unique_ptr<Session>> session = OpenSession(*opened, options);
   if (!session.ok()) return Fail(session.status());
+  Result<OpenedDraft> draft = OpenDraft(options);
+  if (!draft.ok()) return FailModel(draft.status());
+  generate_options->speculation.draft = draft->session.get();
+  if (Status status = RestoreSession(**session, options); !status.ok()) return Fail(status);
   Conversation conversation(*opened, **session, options, *generate_options, *chat_options);
-  return prompt->has_value() ? AnswerOnce(conversation, **prompt, options) : Converse(conversation, options);
+  const int code = prompt->has_value() ? AnswerOnce(conversation, **prompt, options) : Converse(conversation, options);
+  if (Status status = KeepSession(**session, options); !status.ok()) return Fail(status);
+  return code;
 }
 
 }  // namespace prenorm::tools

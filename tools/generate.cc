@@ -45,12 +45,18 @@ int RunGenerate(const Options& options) {
   Result<std::unique_ptr<Session>> session = OpenSession(*opened, options);
   if (!session.ok()) return Fail(session.status());
 
+  Result<OpenedDraft> draft = OpenDraft(options);
+  if (!draft.ok()) return FailModel(draft.status());
+  generate_options->speculation.draft = draft->session.get();
+  if (Status status = RestoreSession(**session, options); !status.ok()) return Fail(status);
+
   Result<std::vector<TokenId>> ids = MakeIds(*opened->model, *prompt, options);
   if (!ids.ok()) return Fail(ids.status());
 
   TextRun run(*opened, **session, options);
-  Result<GenerateResult> result = run.Run(*ids, *ids, *generate_options);
+  Result<GenerateResult> result = run.Run(*ids, *generate_options);
   if (!result.ok()) return Fail(result.status());
+  if (Status status = KeepSession(**session, options); !status.ok()) return Fail(status);
   if (run.reader_gone()) return kExitOk;
   return result->finish_reason == FinishReason::kInterrupted ? kExitInterrupted : kExitOk;
 }

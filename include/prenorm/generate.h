@@ -58,12 +58,38 @@ enum class FinishReason { kStop, kLength, kInterrupted };
 /// "stop", "length", "interrupted".
 const char* FinishReasonName(FinishReason reason);
 
+/// Guesses at the next tokens, which the model then checks several at a time: one pass over the weights may give more
+/// than one token. A guess counts only where it is what would have been chosen anyway, with the same draws of the
+/// generator, so text, ids and session are those of plain decoding (within what products promise: include/prenorm/matmul.h).
+struct Speculation {
+  enum class Kind {
+    kOff,
+    kLookup,  ///< What followed the last few tokens when they occurred before, in prompt or answer.
+    kDraft,   ///< What a smaller model says.
+  } kind = Kind::kOff;
+  /// Of kDraft: a session of a model with the same tokenizer. Not owned; what it holds is replaced.
+  Session* draft = nullptr;
+  size_t max_guesses = 8;  ///< A step, 1 to Session::kTimedTokens - 1. How many are made depends on measured costs.
+  bool always = false;     ///< Guess as many as possible even where the measured costs say that it does not pay.
+};
+
+/// What came of it.
+struct SpeculationStats {
+  size_t steps = 0;     ///< Evaluations with guesses.
+  size_t guessed = 0;   ///< Tokens guessed in them.
+  size_t accepted = 0;  ///< Guesses that were right.
+};
+
 struct GenerateOptions {
   int64_t max_new_tokens = -1;     ///< -1: until an end token, a stop string or a full context. 0 only evaluates the prompt.
   std::vector<std::string> stop;   ///< The text ends before the first of these.
   bool ignore_end_tokens = false;  ///< Go on after end tokens (benchmarks).
   std::vector<TokenId> history;    ///< What the session already holds, where the penalties shall count it too.
+  /// `prompt` is the whole sequence: what the session holds of its beginning is not evaluated again, what else it holds is
+  /// forgotten (Session::ReusePrefix).
+  bool reuse_prefix = false;
   SamplerOptions sampler;
+  Speculation speculation;
 };
 
 /// Seconds are for people: times here are nanoseconds of a monotonic clock.
@@ -77,6 +103,8 @@ struct GenerateResult {
   std::string text;           ///< Whole UTF-8 sequences; no end token, nothing of a stop string.
   std::vector<TokenId> ids;   ///< Generated ids, a final end token included.
   size_t prompt_tokens = 0;
+  size_t reused_tokens = 0;   ///< Of the prompt, with reuse_prefix.
+  SpeculationStats speculation;
   FinishReason finish_reason = FinishReason::kStop;
   GenerateTimings timings;
 };
@@ -87,7 +115,7 @@ using TokenCallback = std::function<bool(std::string_view text, TokenId id)>;
 
 /// Evaluates `prompt` in `session` (after what it already holds) and generates. One path for every front end.
 /// `cancel`, looked at between layers, ends with kInterrupted and the text so far.
-/// Errors: kInvalidArgument (empty prompt in an empty session, sampler options), kContextFull with both counts, others of Session::Eval.
+/// Errors: kInvalidArgument (empty prompt in a session without logits, sampler options, a draft of another tokenizer), kContextFull with both counts, others of Session::Eval.
 Result<GenerateResult> Generate(Session& session, std::span<const TokenId> prompt, const GenerateOptions& options,
                                 const TokenCallback& on_token = {}, const std::atomic<bool>* cancel = nullptr);
 

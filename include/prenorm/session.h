@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -37,7 +38,7 @@ struct SessionOptions {
   size_t chunk = 512;
 };
 
-/// One sequence. Not thread-safe: two calls at once on one session return kBusy from the later one.
+/// One sequence. Not thread-safe: of two calls at once on one session that can fail, the later one returns kBusy.
 class Session {
  public:
   /// Errors: kOutOfMemory with the bytes needed; kInvalidArgument for options out of range.
@@ -50,15 +51,45 @@ class Session {
   /// kCancelled when the cancel flag was set (the position is then what it was before the call); kBusy.
   Status Eval(std::span<const TokenId> tokens, float* all_logits = nullptr);
 
-  /// [vocab_size] of the last evaluated position; empty before the first Eval.
+  /// [vocab_size] of the last position; empty before the first Eval, and after a Rewind without logits.
   std::span<const float> logits() const;
+  /// Their logarithms of probabilities, log softmax(logits()), [vocab_size]; sums in f64. Empty where logits() is.
+  std::vector<float> LogProbs() const;
 
   /// Tokens evaluated so far, and the most that fit.
   size_t position() const;
   size_t capacity() const;
+  /// The tokens that the session holds, [position()].
+  std::span<const TokenId> tokens() const;
 
-  /// Forgets everything from `position` on. Errors: kInvalidArgument when position is beyond the present one.
-  Status Rewind(size_t position);
+  /// Forgets everything from `position` on. `logits`, if not empty, are those that an Eval with `all_logits` gave for
+  /// token position - 1, [vocab_size]; without them logits() is empty until the next Eval.
+  /// Errors: kInvalidArgument when position is beyond the present one, or for another number of logits; kBusy.
+  Status Rewind(size_t position, std::span<const float> logits = {});
+
+  /// Keeps what the session holds of `prompt`, the longest beginning that both share, and forgets the rest: after
+  /// Eval(prompt.subspan(n)), n the result, the session has evaluated `prompt`. n is at most prompt.size() - 1, so that the
+  /// Eval gives logits; it is prompt.size() where the session holds exactly `prompt` and has its logits.
+  /// Errors: kBusy.
+  Result<size_t> ReusePrefix(std::span<const TokenId> prompt);
+
+  /// Takes over the first `position` tokens of `other` with their keys and values, instead of what the session held; the
+  /// logits too when `position` is where `other` stands. Afterwards the two have nothing in common.
+  /// Errors: kInvalidArgument for another model, another type of cache, a position beyond that of `other`, or this session
+  /// itself; kContextFull when it does not fit; kBusy. Then nothing has changed.
+  Status ForkFrom(const Session& other, size_t position);
+
+  /// The whole session as bytes, which Restore takes in a session of the same model and cache type, in any process.
+  /// Errors: kOutOfMemory; kBusy.
+  Result<std::vector<uint8_t>> Save() const;
+  /// Becomes the session that was saved: the next Eval gives the bits it would have given there.
+  /// Errors: kBadModel for bytes that are no session, cut or damaged (a checksum covers all); kUnsupported for another
+  /// version of the format; kInvalidArgument for another model, cache type or a context that is too small; kBusy. Then
+  /// nothing has changed.
+  Status Restore(std::span<const uint8_t> bytes);
+  /// The same with a file, which appears when it is complete. Errors: also kIo, and kNotFound.
+  Status SaveFile(const std::string& path) const;
+  Status RestoreFile(const std::string& path);
 
   /// Looked at between layers on every step; null for none. The flag is not owned.
   void set_cancel_flag(const std::atomic<bool>* flag);
@@ -66,6 +97,11 @@ class Session {
   void set_observer(OpObserver* observer);
   /// Sees intermediate rows of every step; null for none. Not owned. For comparisons, not for measurements.
   void set_tap(StepTap* tap);
+
+  /// Nanoseconds of an Eval of `tokens` tokens for which logits of all were wanted, or of one token: a running mean of
+  /// those of this session. 0 before the first, and above kTimedTokens.
+  uint64_t EvalNs(size_t tokens) const;
+  static constexpr size_t kTimedTokens = 17;
 
   const Model& model() const;
   int threads() const;

@@ -13,7 +13,7 @@ enum class StatusCode {
   kInvalidArgument,  ///< The caller passed something that no model or shape makes valid.
   kNotFound,         ///< A file, tensor, key or name does not exist.
   kIo,               ///< The operating system refused to read, write or map a file.
-  kBadModel,         ///< A model file breaks its own format.
+  kBadModel,         ///< A model file, or a stored session, breaks its own format.
   kUnsupported,      ///< A well-formed file or request that Prenorm cannot run.
   kOutOfMemory,      ///< An allocation failed or would not fit.
   kContextFull,      ///< The tokens do not fit in the context.

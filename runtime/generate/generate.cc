@@ -1,9 +1,13 @@
 // The loop from prompt ids to text. Every front end comes through here.
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "prenorm/generate.h"
+#include "runtime/generate/decode_steps.h"
+#include "runtime/generate/guesses.h"
 #include "runtime/generate/stop_matcher.h"
 
 namespace prenorm {
@@ -13,28 +17,37 @@ uint64_t NowNs() {
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
 }
 
-// Lends a cancel flag to a session for the duration of a call.
+// Lends a cancel flag to sessions for the duration of a call.
 class CancelScope {
  public:
-  CancelScope(Session& session, const std::atomic<bool>* cancel) : session_(session) { session.set_cancel_flag(cancel); }
-  ~CancelScope() { session_.set_cancel_flag(nullptr); }
+  CancelScope(Session& session, Session* draft, const std::atomic<bool>* cancel) : session_(session), draft_(draft) {
+    Set(cancel);
+  }
+  ~CancelScope() { Set(nullptr); }
   CancelScope(const CancelScope&) = delete;
   CancelScope& operator=(const CancelScope&) = delete;
 
  private:
+  void Set(const std::atomic<bool>* flag) {
+    session_.set_cancel_flag(flag);
+    if (draft_ != nullptr) draft_->set_cancel_flag(flag);
+  }
+
   Session& session_;
+  Session* draft_;
 };
 
 // One call of Generate: what its steps share.
 class Run {
  public:
   Run(Session& session, const GenerateOptions& options, const TokenCallback& on_token, Sampler sampler, StopMatcher stop,
-      bool continues_text)
+      std::unique_ptr<Guesser> guesser, bool continues_text)
       : session_(session),
         options_(options),
         on_token_(on_token),
         sampler_(std::move(sampler)),
         stop_(std::move(stop)),
+        guesser_(std::move(guesser)),
         decoder_(session.model().tokenizer(), continues_text) {}
 
   Result<GenerateResult> Execute(std::span<const TokenId> prompt) {
@@ -42,39 +55,55 @@ class Run {
     result_.prompt_tokens = prompt.size();
     for (TokenId id : options_.history) sampler_.Accept(id);
     for (TokenId id : prompt) sampler_.Accept(id);
+    if (options_.reuse_prefix) {
+      const Result<size_t> reused = session_.ReusePrefix(prompt);
+      if (!reused.ok()) return reused.status();
+      result_.reused_tokens = *reused;
+      prompt = prompt.subspan(*reused);
+    }
     if (!prompt.empty()) {
       if (Status status = session_.Eval(prompt); !status.ok()) return Failed(status);
     }
     const uint64_t decode_begin = NowNs();
     result_.timings.prefill_ns = decode_begin - begin;
-    while (true) {
-      if (OutOfTokens()) {
-        result_.finish_reason = FinishReason::kLength;
-        break;
-      }
-      const TokenId id = NextToken();
-      result_.ids.push_back(id);
-      const bool goes_on = HandOut(id);
-      if (result_.ids.size() == 1) result_.timings.ttft_ns = NowNs() - begin;
-      if (!goes_on) break;
-      if (Status status = session_.Eval(std::span(&id, 1)); !status.ok()) {
-        result_.timings.decode_ns = NowNs() - decode_begin;
-        return Failed(status);
-      }
-    }
+    steps_.emplace(session_, std::move(guesser_), options_.speculation);
+    const Status status = Decode(begin);
+    const Status settled = steps_->Settle();
+    result_.speculation = steps_->stats();
     result_.timings.decode_ns = NowNs() - decode_begin;
+    if (!status.ok()) return Failed(status);
+    if (!settled.ok()) return settled;
     return std::move(result_);
   }
 
  private:
-  // The token just chosen takes a place in the context too, though it is evaluated only with the next step.
-  bool OutOfTokens() const {
-    if (session_.position() + (pending_ ? 1 : 0) >= session_.capacity()) return true;
-    return options_.max_new_tokens >= 0 && result_.ids.size() >= static_cast<uint64_t>(options_.max_new_tokens);
+  Status Decode(uint64_t begin) {
+    while (!OutOfTokens()) {
+      const TokenId id = NextToken();
+      result_.ids.push_back(id);
+      const bool goes_on = HandOut(id);
+      if (result_.ids.size() == 1) result_.timings.ttft_ns = NowNs() - begin;
+      if (!goes_on) return Status();
+      // Of what is still wanted the next token needs no guess: it is chosen from this step's logits.
+      if (Status status = steps_->Advance(id, MostTokens() - 1); !status.ok()) return status;
+    }
+    result_.finish_reason = FinishReason::kLength;
+    return Status();
   }
 
+  // Tokens that may still be chosen. The one just chosen takes a place in the context too, though it is evaluated only
+  // with the next step.
+  size_t MostTokens() const {
+    const size_t taken = steps_->position() + (pending_ ? 1 : 0);
+    const size_t room = session_.capacity() - std::min(session_.capacity(), taken);
+    if (options_.max_new_tokens < 0) return room;
+    const auto wanted = static_cast<size_t>(options_.max_new_tokens);
+    return std::min(room, wanted - std::min(wanted, result_.ids.size()));
+  }
+  bool OutOfTokens() const { return MostTokens() == 0; }
+
   TokenId NextToken() {
-    const std::span<const float> logits = session_.logits();
+    const std::span<const float> logits = steps_->logits();
     work_.assign(logits.begin(), logits.end());
     const TokenId id = sampler_.Sample(work_);
     sampler_.Accept(id);
@@ -124,7 +153,9 @@ class Run {
   const TokenCallback& on_token_;
   Sampler sampler_;
   StopMatcher stop_;
+  std::unique_ptr<Guesser> guesser_;  // Until steps_ has it.
   StreamDecoder decoder_;
+  std::optional<DecodeSteps> steps_;  // From the end of the prompt on.
   std::vector<float> work_;  // [vocab_size]
   bool pending_ = false;     // The last token of result_.ids is not in the session yet.
   GenerateResult result_;
@@ -143,7 +174,7 @@ const char* FinishReasonName(FinishReason reason) {
 
 Result<GenerateResult> Generate(Session& session, std::span<const TokenId> prompt, const GenerateOptions& options,
                                 const TokenCallback& on_token, const std::atomic<bool>* cancel) {
-  if (prompt.empty() && session.position() == 0) {
+  if (prompt.empty() && (options.reuse_prefix || session.logits().empty())) {
     return Status(StatusCode::kInvalidArgument,
                   "The prompt is empty and the model has nothing to start from.\n"
                   "prompt: expected at least 1 token, found 0\n"
@@ -158,12 +189,16 @@ Result<GenerateResult> Generate(Session& session, std::span<const TokenId> promp
   if (!sampler.ok()) return sampler.status();
   Result<StopMatcher> stop = StopMatcher::Create(options.stop);
   if (!stop.ok()) return stop.status();
+  Result<std::unique_ptr<Guesser>> guesser = MakeGuesser(options.speculation, session);
+  if (!guesser.ok()) return guesser.status();
   const Tokenizer& tokenizer = session.model().tokenizer();
-  const bool continues_text = session.position() > 0 || std::any_of(prompt.begin(), prompt.end(), [&](TokenId id) {
+  const bool follows = !options.reuse_prefix && session.position() > 0;
+  const bool continues_text = follows || std::any_of(prompt.begin(), prompt.end(), [&](TokenId id) {
     return !tokenizer.IsControl(id);
   });
-  const CancelScope scope(session, cancel);
-  Run run(session, options, on_token, std::move(sampler).value(), std::move(stop).value(), continues_text);
+  const CancelScope scope(session, options.speculation.draft, cancel);
+  Run run(session, options, on_token, std::move(sampler).value(), std::move(stop).value(), std::move(guesser).value(),
+          continues_text);
   return run.Execute(prompt);
 }
 

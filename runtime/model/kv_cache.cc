@@ -1,6 +1,7 @@
 // Reserves the cache; its pages become resident as positions are written.
 #include "runtime/model/kv_cache.h"
 
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -9,14 +10,14 @@ namespace prenorm {
 Result<KvCache> KvCache::Create(const ModelConfig& config, DType type, size_t capacity) {
   KvCache cache;
   cache.type_ = type;
+  cache.n_layers_ = config.n_layers;
   cache.n_kv_heads_ = config.n_kv_heads;
   cache.head_dim_ = config.head_dim;
   cache.capacity_ = capacity;
   const size_t row_bytes = RowBytes(type, config.head_dim);
   // In double first: the sizes are bounded one by one, their product is not.
   const double rows = static_cast<double>(config.n_layers) * static_cast<double>(config.n_kv_heads);
-  const double wanted =
-      rows * static_cast<double>(KeyCapacity(capacity) + capacity) * static_cast<double>(row_bytes);
+  const double wanted = rows * static_cast<double>(KeyCapacity(capacity) + capacity) * static_cast<double>(row_bytes);
   const auto refuse = [&] {
     return Status(StatusCode::kOutOfMemory, "the key-value cache of " + std::to_string(capacity) + " tokens needs " +
                                                 std::to_string(static_cast<unsigned long long>(wanted)) +
@@ -37,6 +38,48 @@ KvHead KvCache::Head(size_t layer, size_t head) const {
   const size_t index = layer * n_kv_heads_ + head;
   return {type_, head_dim_, keys_.as<unsigned char>() + index * KeyCapacity(capacity_) * row_bytes,
           values_.as<unsigned char>() + index * capacity_ * row_bytes};
+}
+
+size_t KvCache::PrefixBytes(size_t positions) const {
+  return n_heads() * (KeyCapacity(positions) + positions) * RowBytes(type_, head_dim_);
+}
+
+void KvCache::ReadPrefix(size_t positions, uint8_t* to) const {
+  const size_t row_bytes = RowBytes(type_, head_dim_), element = row_bytes / head_dim_;
+  const size_t key_bytes = KeyCapacity(positions) * row_bytes, value_bytes = positions * row_bytes;
+  const size_t used = positions % kKeyBlock;
+  for (size_t head = 0; head < n_heads(); ++head) {
+    const KvHead mine = Head(0, head);
+    std::memcpy(to, mine.keys, key_bytes);
+    if (used != 0) {
+      uint8_t* block = to + key_bytes - kKeyBlock * row_bytes;
+      for (size_t d = 0; d < head_dim_; ++d) {
+        std::memset(block + (d * kKeyBlock + used) * element, 0, (kKeyBlock - used) * element);
+      }
+    }
+    std::memcpy(to + key_bytes, mine.values, value_bytes);
+    to += key_bytes + value_bytes;
+  }
+}
+
+void KvCache::WritePrefix(size_t positions, const uint8_t* from) const {
+  const size_t row_bytes = RowBytes(type_, head_dim_);
+  const size_t key_bytes = KeyCapacity(positions) * row_bytes, value_bytes = positions * row_bytes;
+  for (size_t head = 0; head < n_heads(); ++head) {
+    const KvHead mine = Head(0, head);
+    std::memcpy(mine.keys, from, key_bytes);
+    std::memcpy(mine.values, from + key_bytes, value_bytes);
+    from += key_bytes + value_bytes;
+  }
+}
+
+void KvCache::CopyPrefix(const KvCache& from, size_t positions) const {
+  const size_t row_bytes = RowBytes(type_, head_dim_);
+  for (size_t head = 0; head < n_heads(); ++head) {
+    const KvHead mine = Head(0, head), other = from.Head(0, head);
+    std::memcpy(mine.keys, other.keys, KeyCapacity(positions) * row_bytes);
+    std::memcpy(mine.values, other.values, positions * row_bytes);
+  }
 }
 
 }  // namespace prenorm

@@ -2,12 +2,22 @@
 #include "prenorm/session.h"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 
+#include "runtime/loader/mapped_file.h"
 #include "runtime/model/forward.h"
 #include "runtime/model/kv_cache.h"
 #include "runtime/model/parts.h"
+#include "runtime/model/session_state.h"
 #include "runtime/model/step_buffers.h"
 #include "runtime/parallel/team.h"
 
@@ -20,12 +30,12 @@ constexpr int kMaxThreads = 1024;
 
 Status CheckOptions(const SessionOptions& options, const ModelConfig& config) {
   if (options.threads < 0 || options.threads > kMaxThreads) {
-    return {StatusCode::kInvalidArgument, "threads: expected 0 to " + std::to_string(kMaxThreads) + ", found " +
-                                              std::to_string(options.threads)};
+    return {StatusCode::kInvalidArgument,
+            "threads: expected 0 to " + std::to_string(kMaxThreads) + ", found " + std::to_string(options.threads)};
   }
   if (options.chunk == 0 || options.chunk > kMaxChunk) {
-    return {StatusCode::kInvalidArgument, "chunk: expected 1 to " + std::to_string(kMaxChunk) + " tokens, found " +
-                                              std::to_string(options.chunk)};
+    return {StatusCode::kInvalidArgument,
+            "chunk: expected 1 to " + std::to_string(kMaxChunk) + " tokens, found " + std::to_string(options.chunk)};
   }
   if (options.context > config.max_seq_len) {
     return {StatusCode::kInvalidArgument, "context: the model was made for at most " +
@@ -37,10 +47,14 @@ Status CheckOptions(const SessionOptions& options, const ModelConfig& config) {
 
 DType CacheType(SessionOptions::Cache cache, const Model& model) {
   switch (cache) {
-    case SessionOptions::Cache::kF32: return DType::kF32;
-    case SessionOptions::Cache::kF16: return DType::kF16;
-    case SessionOptions::Cache::kBF16: return DType::kBF16;
-    case SessionOptions::Cache::kAuto: break;
+    case SessionOptions::Cache::kF32:
+      return DType::kF32;
+    case SessionOptions::Cache::kF16:
+      return DType::kF16;
+    case SessionOptions::Cache::kBF16:
+      return DType::kBF16;
+    case SessionOptions::Cache::kAuto:
+      break;
   }
   return model.quantization() == InfoOf(DType::kF32).name ? DType::kF32 : DType::kF16;
 }
@@ -52,19 +66,65 @@ struct Session::Impl {
 
   Status Check(std::span<const TokenId> tokens) const;
   Status EvalChunks(std::span<const TokenId> tokens, float* all_logits);
+  Status Restore(std::span<const uint8_t> bytes, std::string_view name);
+  size_t position() const { return tokens.size(); }
+  void SetLogits(const void* logits) {  // [vocab_size] f32, or null
+    has_logits = logits != nullptr;
+    if (has_logits) std::memmove(buffers.logits, logits, model->config().vocab_size * sizeof(float));
+  }
 
   std::shared_ptr<const Model> model;
   Team team;
   KvCache cache;
   StepBuffers buffers;
   size_t chunk = 0;
-  size_t position = 0;
+  std::vector<TokenId> tokens;  // Evaluated so far.
   bool has_logits = false;
+  std::array<uint64_t, kTimedTokens + 1> eval_ns{};  // By count of tokens.
   const std::atomic<bool>* cancel = nullptr;
   OpObserver* observer = nullptr;
   StepTap* tap = nullptr;
   std::atomic_flag busy = ATOMIC_FLAG_INIT;
 };
+
+namespace {
+
+// One call at a time.
+class BusyScope {
+ public:
+  explicit BusyScope(std::atomic_flag& busy) : busy_(busy), entered_(!busy.test_and_set(std::memory_order_acquire)) {}
+  ~BusyScope() {
+    if (entered_) busy_.clear(std::memory_order_release);
+  }
+  BusyScope(const BusyScope&) = delete;
+  BusyScope& operator=(const BusyScope&) = delete;
+
+  Status status() const {
+    return entered_ ? Status() : Status(StatusCode::kBusy, "the session is in use by another thread");
+  }
+
+ private:
+  std::atomic_flag& busy_;
+  const bool entered_;
+};
+
+Status WriteFile(const std::string& path, std::span<const uint8_t> bytes) {
+  const std::string temporary = path + ".partial";
+  const auto failed = [&](const char* what) {
+    const std::string reason = std::generic_category().message(errno);
+    std::remove(temporary.c_str());
+    return Status(StatusCode::kIo, std::string("the session cannot be stored\ncannot ") + what + " '" + path +
+                                       "': " + reason + "\nCheck folder, rights and space.");
+  };
+  std::FILE* file = std::fopen(temporary.c_str(), "wbe");
+  if (file == nullptr) return failed("create");
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  if (std::fclose(file) != 0 || !written) return failed("write");
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) return failed("rename to");
+  return Status();
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> model, const SessionOptions& options) {
   if (model == nullptr) return Status(StatusCode::kInvalidArgument, "a session needs a model");
@@ -84,14 +144,15 @@ Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> mo
   return std::unique_ptr<Session>(new Session(std::move(impl)));
 }
 
-Status Session::Impl::Check(std::span<const TokenId> tokens) const {
-  if (tokens.size() > cache.capacity() - position) {
-    return {StatusCode::kContextFull, std::to_string(tokens.size()) + " tokens after " + std::to_string(position) +
-                                          " do not fit in a context of " + std::to_string(cache.capacity()) +
+Status Session::Impl::Check(std::span<const TokenId> new_tokens) const {
+  if (new_tokens.size() > cache.capacity() - position()) {
+    return {StatusCode::kContextFull, std::to_string(new_tokens.size()) + " tokens after " +
+                                          std::to_string(position()) + " do not fit in a context of " +
+                                          std::to_string(cache.capacity()) +
                                           " tokens\nuse a larger context or fewer tokens"};
   }
   const size_t rows = model->config().vocab_size;
-  for (const TokenId id : tokens) {
+  for (const TokenId id : new_tokens) {
     if (id < 0 || static_cast<size_t>(id) >= rows) {
       return {StatusCode::kInvalidArgument,
               "token id " + std::to_string(id) + ": expected 0 to " + std::to_string(rows - 1)};
@@ -100,12 +161,12 @@ Status Session::Impl::Check(std::span<const TokenId> tokens) const {
   return {};
 }
 
-Status Session::Impl::EvalChunks(std::span<const TokenId> tokens, float* all_logits) {
-  for (size_t done = 0; done < tokens.size();) {
+Status Session::Impl::EvalChunks(std::span<const TokenId> new_tokens, float* all_logits) {
+  for (size_t done = 0; done < new_tokens.size();) {
     Step step;
-    step.tokens = tokens.subspan(done, std::min(chunk, tokens.size() - done));
-    step.position = position + done;
-    step.wants_logits = done + step.tokens.size() == tokens.size();
+    step.tokens = new_tokens.subspan(done, std::min(chunk, new_tokens.size() - done));
+    step.position = position() + done;
+    step.wants_logits = done + step.tokens.size() == new_tokens.size();
     step.all_logits = all_logits == nullptr ? nullptr : all_logits + done * model->config().vocab_size;
     step.cancel = cancel;
     step.observer = observer;
@@ -115,28 +176,124 @@ Status Session::Impl::EvalChunks(std::span<const TokenId> tokens, float* all_log
     }
     done += step.tokens.size();
   }
-  position += tokens.size();
-  has_logits = has_logits || !tokens.empty();
+  tokens.insert(tokens.end(), new_tokens.begin(), new_tokens.end());
+  has_logits = has_logits || !new_tokens.empty();
   return {};
 }
 
 Status Session::Eval(std::span<const TokenId> tokens, float* all_logits) {
-  if (impl_->busy.test_and_set(std::memory_order_acquire)) {
-    return {StatusCode::kBusy, "the session is in use by another thread"};
+  const BusyScope scope(impl_->busy);
+  if (!scope.status().ok()) return scope.status();
+  if (Status status = impl_->Check(tokens); !status.ok()) return status;
+  if (tokens.size() > kTimedTokens || (all_logits == nullptr && tokens.size() != 1)) {
+    return impl_->EvalChunks(tokens, all_logits);
   }
-  Status status = impl_->Check(tokens);
-  if (status.ok()) status = impl_->EvalChunks(tokens, all_logits);
-  impl_->busy.clear(std::memory_order_release);
+  const auto begin = std::chrono::steady_clock::now();
+  Status status = impl_->EvalChunks(tokens, all_logits);
+  if (!status.ok()) return status;
+  const auto ns = static_cast<uint64_t>((std::chrono::steady_clock::now() - begin) / std::chrono::nanoseconds(1));
+  uint64_t& mean = impl_->eval_ns[tokens.size()];
+  mean = mean == 0 ? ns : (3 * mean + ns) / 4;
   return status;
 }
 
-Status Session::Rewind(size_t position) {
-  if (position > impl_->position) {
-    return {StatusCode::kInvalidArgument, "cannot rewind to position " + std::to_string(position) + ": the session has " +
-                                              std::to_string(impl_->position) + " tokens"};
+std::vector<float> Session::LogProbs() const {
+  std::vector<float> out(logits().begin(), logits().end());
+  if (out.empty()) return out;
+  const double highest = *std::max_element(out.begin(), out.end());
+  double sum = 0.0;
+  for (const float logit : out) sum += std::exp(static_cast<double>(logit) - highest);
+  const double log_sum = highest + std::log(sum);
+  for (float& logit : out) logit = static_cast<float>(static_cast<double>(logit) - log_sum);
+  return out;
+}
+
+Status Session::Rewind(size_t position, std::span<const float> logits) {
+  const BusyScope scope(impl_->busy);
+  if (!scope.status().ok()) return scope.status();
+  if (position > impl_->position()) {
+    return {StatusCode::kInvalidArgument, "cannot rewind to position " + std::to_string(position) +
+                                              ": the session has " + std::to_string(impl_->position()) + " tokens"};
   }
-  impl_->position = position;
+  const size_t vocab_size = impl_->model->config().vocab_size;
+  if (!logits.empty() && (logits.size() != vocab_size || position == 0)) {
+    return {StatusCode::kInvalidArgument, "cannot rewind to position " + std::to_string(position) + " with " +
+                                              std::to_string(logits.size()) + " logits: expected " +
+                                              std::to_string(position == 0 ? 0 : vocab_size)};
+  }
+  if (position == impl_->position() && logits.empty()) return {};
+  impl_->tokens.resize(position);
+  impl_->SetLogits(logits.empty() ? nullptr : logits.data());
   return {};
+}
+
+Result<size_t> Session::ReusePrefix(std::span<const TokenId> prompt) {
+  const BusyScope scope(impl_->busy);
+  if (!scope.status().ok()) return scope.status();
+  std::vector<TokenId>& held = impl_->tokens;
+  const auto [end, ignored] = std::mismatch(held.begin(), held.end(), prompt.begin(), prompt.end());
+  auto shared = static_cast<size_t>(end - held.begin());
+  if (shared == prompt.size() && shared == held.size() && (impl_->has_logits || shared == 0)) return shared;
+  if (shared == prompt.size() && shared > 0) --shared;  // The last token must be evaluated for its logits.
+  if (shared == held.size()) return shared;
+  held.resize(shared);
+  impl_->SetLogits(nullptr);
+  return shared;
+}
+
+Status Session::ForkFrom(const Session& other, size_t position) {
+  if (this == &other) return {StatusCode::kInvalidArgument, "a session cannot be forked into itself"};
+  const BusyScope scope(impl_->busy), other_scope(other.impl_->busy);
+  if (!scope.status().ok()) return scope.status();
+  if (!other_scope.status().ok()) return other_scope.status();
+  const Impl& from = *other.impl_;
+  if (impl_->model != from.model || impl_->cache.type() != from.cache.type()) {
+    return {StatusCode::kInvalidArgument, "cannot fork a session: the two must have the same model and type of cache"};
+  }
+  if (position > from.position()) {
+    return {StatusCode::kInvalidArgument, "cannot fork at position " + std::to_string(position) + ": the session has " +
+                                              std::to_string(from.position()) + " tokens"};
+  }
+  if (position > capacity()) {
+    return {StatusCode::kContextFull, std::to_string(position) + " tokens do not fit in a context of " +
+                                          std::to_string(capacity()) + " tokens\nuse a larger context"};
+  }
+  impl_->cache.CopyPrefix(from.cache, position);
+  impl_->tokens.assign(from.tokens.begin(), from.tokens.begin() + static_cast<std::ptrdiff_t>(position));
+  impl_->SetLogits(position == from.position() && from.has_logits ? from.buffers.logits : nullptr);
+  return {};
+}
+
+Result<std::vector<uint8_t>> Session::Save() const {
+  const BusyScope scope(impl_->busy);
+  if (!scope.status().ok()) return scope.status();
+  return WriteSessionState(impl_->model->parts(), impl_->cache, impl_->tokens, logits());
+}
+
+Status Session::Impl::Restore(std::span<const uint8_t> bytes, std::string_view name) {
+  Result<SessionState> state = ReadSessionState(bytes, name, model->parts(), cache);
+  if (!state.ok()) return state.status();
+  tokens = std::move(state->tokens);
+  SetLogits(state->logits);
+  cache.WritePrefix(tokens.size(), state->cache);
+  return {};
+}
+
+Status Session::Restore(std::span<const uint8_t> bytes) {
+  const BusyScope scope(impl_->busy);
+  return scope.status().ok() ? impl_->Restore(bytes, "session") : scope.status();
+}
+
+Status Session::SaveFile(const std::string& path) const {
+  const Result<std::vector<uint8_t>> bytes = Save();
+  return bytes.ok() ? WriteFile(path, *bytes) : bytes.status();
+}
+
+Status Session::RestoreFile(const std::string& path) {
+  const Result<MappedFile> file = MappedFile::Open(path, FileAccess::kRead);
+  if (!file.ok()) return file.status();
+  const BusyScope scope(impl_->busy);
+  return scope.status().ok() ? impl_->Restore(file->bytes(), path) : scope.status();
 }
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -146,11 +303,13 @@ std::span<const float> Session::logits() const {
   if (!impl_->has_logits) return {};
   return {impl_->buffers.logits, impl_->model->config().vocab_size};
 }
-size_t Session::position() const { return impl_->position; }
+size_t Session::position() const { return impl_->position(); }
+std::span<const TokenId> Session::tokens() const { return impl_->tokens; }
 size_t Session::capacity() const { return impl_->cache.capacity(); }
 void Session::set_cancel_flag(const std::atomic<bool>* flag) { impl_->cancel = flag; }
 void Session::set_observer(OpObserver* observer) { impl_->observer = observer; }
 void Session::set_tap(StepTap* tap) { impl_->tap = tap; }
+uint64_t Session::EvalNs(size_t tokens) const { return tokens > kTimedTokens ? 0 : impl_->eval_ns[tokens]; }
 const Model& Session::model() const { return *impl_->model; }
 int Session::threads() const { return impl_->team.threads(); }
 DType Session::cache_type() const { return impl_->cache.type(); }

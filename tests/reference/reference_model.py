@@ -28,6 +28,7 @@ class ReferenceModel:
         self.path = pathlib.Path(gguf_file).resolve()
         self.sha256 = file_sha256(self.path)
         self._model = None
+        self._tokenizer = None
         torch.set_num_threads(threads)
         cache = os.environ.get("XDG_CACHE_HOME") or str(pathlib.Path.home() / ".cache")
         self.cache = pathlib.Path(cache) / "prenorm" / "reference"
@@ -45,11 +46,14 @@ class ReferenceModel:
         """The file's tokenizer. transformers ignores `tokenizer.ggml.pre`; the digits rule of "smollm" is put back."""
         import gguf
 
+        if self._tokenizer is not None:
+            return self._tokenizer
         tokenizer = AutoTokenizer.from_pretrained(self.path.parent, gguf_file=self.path.name)
         field = gguf.GGUFReader(self.path).fields.get("tokenizer.ggml.pre")
         if field is not None and field.contents() == "smollm":
             tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
                 [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)])
+        self._tokenizer = tokenizer
         return tokenizer
 
     def _cached(self, kind, key, make):

@@ -103,4 +103,30 @@ Result<std::unique_ptr<Session>> OpenSession(const OpenedModel& opened, const Op
   return session;
 }
 
+Result<OpenedDraft> OpenDraft(const Options& options) {
+  OpenedDraft draft;
+  if (options.draft.empty()) return draft;
+  Options of_draft = options;
+  of_draft.model = options.draft;
+  of_draft.quiet = true;
+  Result<OpenedModel> opened = OpenModel(of_draft);
+  if (!opened.ok()) return opened.status();
+  of_draft.context = std::min(options.context, static_cast<int64_t>(opened->model->config().max_seq_len));
+  Result<std::unique_ptr<Session>> session = OpenSession(*opened, of_draft);
+  if (!session.ok()) return session.status();
+  draft.opened = std::move(*opened);
+  draft.session = std::move(*session);
+  return draft;
+}
+
+Status RestoreSession(Session& session, const Options& options) {
+  if (options.session.empty()) return Status();
+  const Status status = session.RestoreFile(options.session);
+  return status.code() == StatusCode::kNotFound ? Status() : status;
+}
+
+Status KeepSession(const Session& session, const Options& options) {
+  return options.session.empty() ? Status() : session.SaveFile(options.session);
+}
+
 }  // namespace prenorm::tools

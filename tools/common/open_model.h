@@ -22,4 +22,16 @@ Result<OpenedModel> OpenModel(const Options& options);
 /// Prints the start line on a terminal.
 Result<std::unique_ptr<Session>> OpenSession(const OpenedModel& opened, const Options& options, size_t least_context = 0);
 
+/// --draft: a second model and its session; empty without it.
+struct OpenedDraft {
+  OpenedModel opened;
+  std::unique_ptr<Session> session;
+};
+Result<OpenedDraft> OpenDraft(const Options& options);
+
+/// --session: what the file holds, if there is one. Errors: those of Session::RestoreFile, but a file that does not exist.
+Status RestoreSession(Session& session, const Options& options);
+/// --session: keeps what the session holds. Errors: those of Session::SaveFile.
+Status KeepSession(const Session& session, const Options& options);
+
 }  // namespace prenorm::tools

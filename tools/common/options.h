@@ -42,6 +42,9 @@ struct Options {
   std::string cache = "auto";
   bool no_mmap = false;
   bool no_memory_check = false;
+  std::string session;
+  std::string speculate = "off";
+  std::string draft;
   // Prompt.
   std::optional<std::string> prompt;
   std::optional<std::string> file;

@@ -35,6 +35,14 @@ double Rate(size_t tokens, uint64_t ns) { return ns == 0 ? 0.0 : static_cast<dou
 
 Result<GenerateOptions> MakeGenerateOptions(const Options& options) {
   GenerateOptions out;
+  if (options.speculate == "lookup") out.speculation.kind = Speculation::Kind::kLookup;
+  if (!options.draft.empty()) {
+    if (out.speculation.kind != Speculation::Kind::kOff) {
+      return Status(StatusCode::kInvalidArgument,
+                    "Guesses come from two places.\n--speculate lookup and --draft\nGive one of them.");
+    }
+    out.speculation.kind = Speculation::Kind::kDraft;
+  }
   out.max_new_tokens = options.max_new_tokens;
   out.stop = options.stop;
   out.ignore_end_tokens = options.ignore_end_tokens;
@@ -64,26 +72,24 @@ TextRun::TextRun(const OpenedModel& opened, Session& session, const Options& opt
       options_(options),
       totals_(session.threads(), session.model().config().n_layers) {}
 
-Result<GenerateResult> TextRun::Run(std::span<const TokenId> prompt, std::span<const TokenId> whole_prompt,
-                                    GenerateOptions options) {
-  options.history.assign(whole_prompt.begin(), whole_prompt.end() - static_cast<std::ptrdiff_t>(prompt.size()));
+Result<GenerateResult> TextRun::Run(std::span<const TokenId> prompt, GenerateOptions options) {
+  options.reuse_prefix = true;
   totals_.Clear();
   splitter_.reset();
   reasoning_.clear();
   answer_text_.clear();
-  if (markers_) splitter_.emplace(*markers_, opened_.model->tokenizer().Decode(whole_prompt, /*with_special=*/true));
+  if (markers_) splitter_.emplace(*markers_, opened_.model->tokenizer().Decode(prompt, /*with_special=*/true));
   const bool counts = options_.json || !options_.quiet;
   session_.set_observer(counts ? &totals_ : nullptr);
   Result<GenerateResult> result = Generate(
       session_, prompt, options, [this](std::string_view text, TokenId id) { return HandOut(text, id); }, &InterruptFlag());
   session_.set_observer(nullptr);
   if (!result.ok()) return result;
-  result->prompt_tokens = whole_prompt.size();
   if (splitter_) {
     HandOutPieces(splitter_->Flush(), -1);
     result->text = answer_text_;
   }
-  Report(*result, whole_prompt, options.sampler.seed);
+  Report(*result, prompt, options);
   if (!answer_.status().ok()) return answer_.status();
   return result;
 }
@@ -119,7 +125,23 @@ bool TextRun::WriteEvent(std::string_view key, std::string_view text, TokenId id
   return answer_.Write(JsonLine(event));
 }
 
-void TextRun::Report(const GenerateResult& result, std::span<const TokenId> whole_prompt, uint64_t seed) {
+// With the measured costs that decided how much was guessed.
+nlohmann::ordered_json TextRun::SpeculationJson(const GenerateResult& result, const Speculation& options) const {
+  const SpeculationStats& stats = result.speculation;
+  nlohmann::ordered_json json = {{"kind", options.kind == Speculation::Kind::kDraft ? "draft" : "lookup"},
+                                 {"steps", stats.steps},
+                                 {"guessed", stats.guessed},
+                                 {"accepted", stats.accepted},
+                                 {"step_ns", nlohmann::ordered_json::object()}};
+  for (size_t n = 1; n <= Session::kTimedTokens; ++n) {
+    if (session_.EvalNs(n) != 0) json["step_ns"][std::to_string(n)] = session_.EvalNs(n);
+  }
+  if (options.draft != nullptr) json["draft_step_ns"] = options.draft->EvalNs(1);
+  return json;
+}
+
+void TextRun::Report(const GenerateResult& result, std::span<const TokenId> prompt, const GenerateOptions& options) {
+  const uint64_t seed = options.sampler.seed;
   const GenerateTimings& t = result.timings;
   const uint64_t wall = t.prefill_ns + t.decode_ns;
   const double norm_share = wall == 0 ? 0.0
@@ -131,15 +153,17 @@ void TextRun::Report(const GenerateResult& result, std::span<const TokenId> whol
       json["text"] = result.text;
       if (!reasoning_.empty()) json["reasoning"] = reasoning_;
       json["ids"] = result.ids;
-      json["prompt_ids"] = std::vector<TokenId>(whole_prompt.begin(), whole_prompt.end());
+      json["prompt_ids"] = std::vector<TokenId>(prompt.begin(), prompt.end());
     }
     json["prompt_tokens"] = result.prompt_tokens;
+    json["reused_tokens"] = result.reused_tokens;
     json["generated_tokens"] = result.ids.size();
     json["finish_reason"] = FinishReasonName(result.finish_reason);
     json["seed"] = seed;
     json["timings"] = {{"load_ns", opened_.load_ns}, {"prefill_ns", t.prefill_ns}, {"decode_ns", t.decode_ns},
                        {"ttft_ns", t.ttft_ns}};
     if (options_.json || !options_.quiet) json["timings"]["norm_share"] = norm_share;
+    if (options.speculation.kind != Speculation::Kind::kOff) json["speculation"] = SpeculationJson(result, options.speculation);
     answer_.Write(JsonLine(json));
   } else {
     answer_.EndLineOnTerminal();
@@ -148,10 +172,16 @@ void TextRun::Report(const GenerateResult& result, std::span<const TokenId> whol
   char text[256];
   std::snprintf(text, sizeof text,
                 "prompt %zu tokens (%.0f t/s), answer %zu tokens (%.1f t/s), first token %.0f ms, norms %.1f %%, seed %llu, %s",
-                result.prompt_tokens, Rate(result.prompt_tokens, t.prefill_ns), result.ids.size(),
+                result.prompt_tokens, Rate(result.prompt_tokens - result.reused_tokens, t.prefill_ns), result.ids.size(),
                 Rate(result.ids.size(), t.decode_ns), static_cast<double>(t.ttft_ns) / 1e6, 100 * norm_share,
                 static_cast<unsigned long long>(seed), FinishReasonName(result.finish_reason));
-  Note(Styled(Style::kDim, text));
+  std::string line = text;
+  if (result.reused_tokens > 0) line += ", " + std::to_string(result.reused_tokens) + " tokens of the prompt were known";
+  if (result.speculation.guessed > 0) {
+    line += ", " + std::to_string(result.speculation.accepted) + " of " + std::to_string(result.speculation.guessed) +
+            " guesses right";
+  }
+  Note(Styled(Style::kDim, line));
 }
 
 }  // namespace prenorm::tools

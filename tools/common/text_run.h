@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include "prenorm/generate.h"
 #include "tools/common/answer.h"
 #include "tools/common/op_totals.h"
@@ -24,9 +26,9 @@ class TextRun {
  public:
   TextRun(const OpenedModel& opened, Session& session, const Options& options);
 
-  /// Generates after `prompt`, the last part of `whole_prompt` (the rest is in the session already).
+  /// Generates after `prompt`. What the session holds of its beginning is not evaluated again.
   /// Errors: those of Generate, and kIo when the answer cannot be written.
-  Result<GenerateResult> Run(std::span<const TokenId> prompt, std::span<const TokenId> whole_prompt, GenerateOptions options);
+  Result<GenerateResult> Run(std::span<const TokenId> prompt, GenerateOptions options);
 
   /// Splits the next answers: reasoning goes to stderr, dimmed, or nowhere, and in JSON it has a field of its own.
   void SplitReasoning(const ReasoningMarkers& markers, bool show) {
@@ -43,7 +45,8 @@ class TextRun {
   bool HandOut(std::string_view text, TokenId id);
   bool HandOutPieces(const ReasoningSplitter::Pieces& pieces, TokenId id);
   bool WriteEvent(std::string_view key, std::string_view text, TokenId id);
-  void Report(const GenerateResult& result, std::span<const TokenId> whole_prompt, uint64_t seed);
+  nlohmann::ordered_json SpeculationJson(const GenerateResult& result, const Speculation& options) const;
+  void Report(const GenerateResult& result, std::span<const TokenId> prompt, const GenerateOptions& options);
 
   const OpenedModel& opened_;
   Session& session_;

@@ -1,0 +1,210 @@
+// One fixed header, then three arrays whose sizes follow from it.
+#include "runtime/model/session_state.h"
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <new>
+#include <string>
+
+namespace prenorm {
+namespace {
+
+constexpr std::array<char, 8> kMagic = {'P', 'R', 'E', 'S', 'E', 'S', 'S', '\n'};
+constexpr uint32_t kVersion = 1;
+
+struct Header {
+  std::array<char, 8> magic;
+  uint32_t version;
+  uint32_t cache_type;   // DType
+  uint64_t fingerprint;  // ModelFingerprint
+  uint64_t n_tokens;
+  uint64_t n_logits;  // vocab_size, or 0
+  uint64_t cache_bytes;
+  uint64_t checksum;  // Of the header with 0 here, then of the rest.
+};
+static_assert(sizeof(Header) == 56 && std::endian::native == std::endian::little);
+
+// A word at a time: each step is a bijection of the state, so one changed word always changes the result.
+class Hash64 {
+ public:
+  void Add(uint64_t word) {
+    state_ = (state_ ^ word) * 0x9E3779B97F4A7C15u;
+    state_ ^= state_ >> 32;
+  }
+  void Add(const void* data, size_t bytes) {
+    const auto* p = static_cast<const uint8_t*>(data);
+    for (; bytes >= 8; bytes -= 8, p += 8) {
+      uint64_t word;
+      std::memcpy(&word, p, 8);
+      Add(word);
+    }
+    uint64_t rest = 0;
+    std::memcpy(&rest, p, bytes);
+    Add(rest ^ static_cast<uint64_t>(bytes) << 56);
+  }
+  template <typename T>
+  void Add(const std::vector<T>& values) {
+    Add(static_cast<uint64_t>(values.size()));
+    Add(values.data(), values.size() * sizeof(T));
+  }
+  uint64_t value() const { return state_; }
+
+ private:
+  uint64_t state_ = 0x243F6A8885A308D3u;
+};
+
+void AddMatrix(const WeightMatrix& w, std::vector<float>& row, Hash64& hash) {
+  hash.Add(w.rows);
+  if (w.rows == 0) return;
+  hash.Add(w.cols);
+  hash.Add(static_cast<uint64_t>(w.type));
+  row.resize(w.cols);
+  for (const size_t r : {size_t{0}, w.rows / 2}) {
+    DequantizeWeightRow(w, r, row.data());
+    hash.Add(row.data(), row.size() * sizeof(float));
+  }
+}
+
+uint64_t Checksum(Header header, std::span<const uint8_t> rest) {
+  header.checksum = 0;
+  Hash64 hash;
+  hash.Add(&header, sizeof header);
+  hash.Add(rest.data(), rest.size());
+  return hash.value();
+}
+
+Status Refusal(StatusCode code, std::string_view name, const std::string& what, const std::string& where,
+               const std::string& advice) {
+  return Status(code, what + "\n'" + std::string(name) + "': " + where + "\n" + advice);
+}
+
+Status Damaged(std::string_view name, const std::string& where) {
+  return Refusal(StatusCode::kBadModel, name, "the stored session is damaged", where,
+                 "Remove it, and evaluate the prompt again.");
+}
+
+}  // namespace
+
+uint64_t ModelFingerprint(const ModelParts& model) {
+  Hash64 hash;
+  const ModelConfig& c = model.config;
+  hash.Add(c.architecture.data(), c.architecture.size());
+  for (const size_t size :
+       {c.dim, c.ffn_dim, c.n_layers, c.n_heads, c.n_kv_heads, c.head_dim, c.vocab_size, c.rope_dim}) {
+    hash.Add(size);
+  }
+  std::vector<float> row;
+  const ModelWeights& weights = model.weights;
+  for (const WeightMatrix* w : {&weights.token_embd, &weights.position_embd, &weights.output}) AddMatrix(*w, row, hash);
+  hash.Add(weights.final_norm.gain);
+  for (const LayerWeights& layer : weights.layers) {
+    for (const NormWeights* norm : {&layer.attn_norm, &layer.q_norm, &layer.k_norm, &layer.post_attn_norm,
+                                    &layer.ffn_norm, &layer.post_ffn_norm}) {
+      hash.Add(norm->gain);
+      hash.Add(norm->bias);
+    }
+    for (const Linear* linear :
+         {&layer.wq, &layer.wk, &layer.wv, &layer.wo, &layer.w_gate, &layer.w_up, &layer.w_down}) {
+      AddMatrix(linear->w, row, hash);
+      hash.Add(linear->bias);
+    }
+    AddMatrix(layer.router, row, hash);
+    for (const Expert& expert : layer.experts) {
+      for (const WeightMatrix* w : {&expert.w_gate, &expert.w_up, &expert.w_down}) AddMatrix(*w, row, hash);
+    }
+  }
+  return hash.value();
+}
+
+Result<std::vector<uint8_t>> WriteSessionState(const ModelParts& model, const KvCache& cache,
+                                               std::span<const TokenId> tokens, std::span<const float> logits) {
+  Header header{kMagic,        kVersion,      static_cast<uint32_t>(cache.type()), ModelFingerprint(model),
+                tokens.size(), logits.size(), cache.PrefixBytes(tokens.size()),    0};
+  std::vector<uint8_t> bytes;
+  const size_t size =
+      sizeof header + tokens.size_bytes() + logits.size_bytes() + static_cast<size_t>(header.cache_bytes);
+  try {
+    bytes.resize(size);
+  } catch (const std::bad_alloc&) {
+    return Status(StatusCode::kOutOfMemory, "the stored session needs " + std::to_string(size) +
+                                                " bytes, which cannot be allocated\nstore a shorter one");
+  }
+  uint8_t* to = bytes.data() + sizeof header;
+  std::memcpy(to, tokens.data(), tokens.size_bytes());
+  to += tokens.size_bytes();
+  if (!logits.empty()) std::memcpy(to, logits.data(), logits.size_bytes());
+  cache.ReadPrefix(tokens.size(), to + logits.size_bytes());
+  header.checksum = Checksum(header, std::span(bytes).subspan(sizeof header));
+  std::memcpy(bytes.data(), &header, sizeof header);
+  return bytes;
+}
+
+Result<SessionState> ReadSessionState(std::span<const uint8_t> bytes, std::string_view name, const ModelParts& model,
+                                      const KvCache& cache) {
+  Header header;
+  if (bytes.size() < sizeof header || std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) {
+    return Refusal(StatusCode::kBadModel, name, "this is no stored session",
+                   "expected a header of " + std::to_string(sizeof header) + " bytes that begins with PRESESS",
+                   "Name a file that Prenorm has written.");
+  }
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.version != kVersion) {
+    return Refusal(StatusCode::kUnsupported, name, "the session was stored by another version of Prenorm",
+                   "format: expected " + std::to_string(kVersion) + ", found " + std::to_string(header.version),
+                   "Remove it, and evaluate the prompt again.");
+  }
+  if (header.fingerprint != ModelFingerprint(model)) {
+    return Refusal(StatusCode::kInvalidArgument, name, "the session belongs to another model",
+                   "the fingerprints differ", "Take the model it was stored with, or another file.");
+  }
+  if (header.cache_type != static_cast<uint32_t>(cache.type())) {
+    const char* found = InfoOf(static_cast<DType>(header.cache_type)).name;
+    return Refusal(
+        StatusCode::kInvalidArgument, name, "the session has another type of cache",
+        std::string("expected ") + InfoOf(cache.type()).name + ", found " + (found == nullptr ? "none" : found),
+        "Choose that type of cache.");
+  }
+  if (header.n_tokens > cache.capacity()) {
+    return Refusal(
+        StatusCode::kInvalidArgument, name, "the session does not fit in the context",
+        "it has " + std::to_string(header.n_tokens) + " tokens, the context " + std::to_string(cache.capacity()),
+        "Use a larger context.");
+  }
+  const auto n_tokens = static_cast<size_t>(header.n_tokens);
+  const size_t vocab_size = model.config.vocab_size;
+  if (header.n_logits != 0 && (header.n_logits != vocab_size || n_tokens == 0))
+    return Damaged(name, "its sizes contradict");
+  const auto n_logits = static_cast<size_t>(header.n_logits);
+  const size_t cache_bytes = cache.PrefixBytes(n_tokens);
+  const size_t size = sizeof header + n_tokens * sizeof(TokenId) + n_logits * sizeof(float) + cache_bytes;
+  if (header.cache_bytes != cache_bytes || bytes.size() != size) {
+    return Damaged(name, "expected " + std::to_string(size) + " bytes, found " + std::to_string(bytes.size()));
+  }
+  if (header.checksum != Checksum(header, bytes.subspan(sizeof header))) return Damaged(name, "the checksum differs");
+
+  SessionState state;
+  const uint8_t* from = bytes.data() + sizeof header;
+  state.tokens.resize(n_tokens);
+  std::memcpy(state.tokens.data(), from, n_tokens * sizeof(TokenId));
+  for (const TokenId id : state.tokens) {
+    if (id < 0 || static_cast<size_t>(id) >= vocab_size) return Damaged(name, "token id " + std::to_string(id));
+  }
+  from += n_tokens * sizeof(TokenId);
+  if (n_logits != 0) state.logits = from;
+  state.cache = from + n_logits * sizeof(float);
+  return state;
+}
+
+void RepairSessionState(std::span<uint8_t> bytes, const ModelParts& model) {
+  Header header;
+  if (bytes.size() < sizeof header) return;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  header.magic = kMagic;
+  header.version = kVersion;
+  header.fingerprint = ModelFingerprint(model);
+  header.checksum = Checksum(header, bytes.subspan(sizeof header));
+  std::memcpy(bytes.data(), &header, sizeof header);
+}
+
+}  // namespace prenorm
