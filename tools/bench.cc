@@ -27,7 +27,8 @@ struct Test {
 
 struct Measured {
   Test test;
-  double median, p10, p90;  // Tokens a second.
+  std::vector<double> rates;  // Tokens a second, by run.
+  double median, p10, p90;
 };
 
 // "pp512", "tg128", "tg128@d2048".
@@ -89,7 +90,7 @@ Result<Measured> Measure(Session& session, const Test& test, int64_t runs) {
     if (run >= 0) rates.push_back(static_cast<double>(test.tokens) * 1e9 / static_cast<double>(*ns));
   }
   Progress("");
-  return Measured{test, Quantile(rates, 0.5), Quantile(rates, 0.1), Quantile(rates, 0.9)};
+  return Measured{test, rates, Quantile(rates, 0.5), Quantile(rates, 0.1), Quantile(rates, 0.9)};
 }
 
 std::string Table(const Session& session, const std::vector<Measured>& results, double probe, bool csv) {
@@ -123,7 +124,9 @@ std::string Json(const Session& session, const std::vector<Measured>& results, d
   json["results"] = nlohmann::ordered_json::array();
   for (const Measured& m : results) {
     nlohmann::ordered_json row = {{"test", m.test.name}, {"threads", session.threads()}, {"median_ts", m.median},
-                                  {"p10_ts", m.p10},     {"p90_ts", m.p90},              {"runs", runs}};
+                                  {"p10_ts", m.p10},     {"p90_ts", m.p90},              {"runs", runs},
+                                  {"samples_ts", m.rates}};
+    if (m.test.decode) row["bytes"] = session.model().decode_bytes();  // A token, without the cache.
     if (m.test.decode) row["gbs"] = static_cast<double>(session.model().decode_bytes()) * m.median / 1e9;
     row["probe_gbs"] = probe / 1e9;
     json["results"].push_back(row);

@@ -46,6 +46,9 @@ class Binder {
   bool Has(const std::string& name) const { return source_.Find(FileName(name)) != nullptr; }
   /// Elements of a tensor, 0 if there is none.
   size_t Elements(const std::string& name) const;
+  /// What the file calls a tensor: the name itself in a GGUF file. "#" stands for the number of an expert.
+  std::string FileName(const std::string& name) const;
+  float hf_gain_offset() const { return hf_gain_offset_; }
   const Status& status() const { return status_; }
   /// Matrices bound so far, each of the file's bytes once.
   const std::vector<const TensorInfo*>& matrices() const { return matrices_; }
@@ -55,7 +58,6 @@ class Binder {
   std::vector<std::string> Unused() const;
 
  private:
-  std::string FileName(const std::string& name) const;
   const TensorInfo* Take(const std::string& name, size_t rows, size_t cols);
   const TensorInfo* TakeMatrix(const std::string& name, size_t rows, size_t cols);
   const TensorInfo* Transposed(const TensorInfo& tensor);

@@ -174,6 +174,12 @@ constexpr Entry kEntries[] = {
 
 std::string_view Gpt2Pattern() { return kGpt2[0]; }
 
+std::vector<std::string_view> PretokenizerNames() {
+  std::vector<std::string_view> names;
+  for (const Entry& entry : kEntries) names.push_back(entry.name);
+  return names;
+}
+
 Result<SplitSteps> BertSplits() {
   SplitSteps splits(2);
   constexpr std::string_view kPatterns[] = {"\\s+", "[\\p{P}!-/:-@\\[-`{-~]"};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "prenorm/status.h"
 #include "runtime/tokenizer/splitter.h"
@@ -19,6 +20,9 @@ struct Pretokenizer {
 
 /// kUnsupported for a name that is not known, with the ones that are.
 Result<Pretokenizer> FindPretokenizer(std::string_view name);
+
+/// The known names, those that are most used for their kind of cuts first.
+std::vector<std::string_view> PretokenizerNames();
 
 /// BERT's: white space is dropped, each punctuation character is a piece.
 Result<SplitSteps> BertSplits();
