@@ -11,10 +11,10 @@ namespace prenorm {
 namespace {
 
 constexpr QuantizeRecipe kRecipes[] = {
-    {"F32", DType::kF32, false, 0},    {"F16", DType::kF16, false, 1},   {"BF16", DType::kBF16, false, 32},
-    {"Q8_0", DType::kQ8_0, false, 7},  {"Q4_0", DType::kQ4_0, false, 2}, {"Q4_1", DType::kQ4_1, false, 3},
-    {"Q5_0", DType::kQ5_0, false, 8},  {"Q5_1", DType::kQ5_1, false, 9}, {"Q4_K", DType::kQ4_K, false, 14},
-    {"Q5_K", DType::kQ5_K, false, 16}, {"Q6_K", DType::kQ6_K, false, 18}, {"Q4_K_M", DType::kQ4_K, true, 15},
+    {"F32", DType::kF32, false, 0},     {"F16", DType::kF16, false, 1},    {"BF16", DType::kBF16, false, 32},
+    {"Q8_0", DType::kQ8_0, false, 7},   {"Q4_0", DType::kQ4_0, false, 2},  {"Q4_1", DType::kQ4_1, false, 3},
+    {"Q5_0", DType::kQ5_0, false, 8},   {"Q5_1", DType::kQ5_1, false, 9},  {"Q4_K", DType::kQ4_K, false, 14},
+    {"Q5_K", DType::kQ5_K, false, 16},  {"Q6_K", DType::kQ6_K, false, 18}, {"Q4_K_M", DType::kQ4_K, true, 15},
     {"Q5_K_M", DType::kQ5_K, true, 17},
 };
 

@@ -123,8 +123,9 @@ std::string Json(const Session& session, const std::vector<Measured>& results, d
   nlohmann::ordered_json json = NewJson(session.threads());
   json["results"] = nlohmann::ordered_json::array();
   for (const Measured& m : results) {
-    nlohmann::ordered_json row = {{"test", m.test.name}, {"threads", session.threads()}, {"median_ts", m.median},
-                                  {"p10_ts", m.p10},     {"p90_ts", m.p90},              {"runs", runs},
+    nlohmann::ordered_json row = {{"test", m.test.name},   {"threads", session.threads()},
+                                  {"median_ts", m.median}, {"p10_ts", m.p10},
+                                  {"p90_ts", m.p90},       {"runs", runs},
                                   {"samples_ts", m.rates}};
     if (m.test.decode) row["bytes"] = session.model().decode_bytes();  // A token, without the cache.
     if (m.test.decode) row["gbs"] = static_cast<double>(session.model().decode_bytes()) * m.median / 1e9;

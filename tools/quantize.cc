@@ -29,6 +29,19 @@ std::string Json(const std::string& from, const Options& options, const Quantize
   return JsonLine(json);
 }
 
+// Of a file, or of the files of a folder.
+uintmax_t BytesOf(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return fs::file_size(path, error);
+  uintmax_t bytes = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
+    const uintmax_t size = entry.is_regular_file(error) ? entry.file_size(error) : 0;
+    if (!error) bytes += size;
+  }
+  return bytes;
+}
+
 void Summarize(const Options& options, const QuantizeReport& report, uint64_t ns) {
   char text[128];
   std::snprintf(text, sizeof text, ": %s -> %s, %.2f bits a weight, in %.1f s", SizeText(report.bytes_before).c_str(),
@@ -48,8 +61,7 @@ int RunQuantize(const Options& options) {
   Result<std::string> from = FindModelFile(options.from);
   if (!from.ok()) return FailModel(from.status());
 
-  std::error_code error;
-  ProgressBar bar("quantizing", static_cast<double>(std::filesystem::file_size(*from, error)), "B");
+  ProgressBar bar("quantizing", static_cast<double>(BytesOf(*from)), "B");
   QuantizeOptions quantize;
   quantize.recipe = options.recipe;
   quantize.threads = static_cast<int>(options.threads);

@@ -60,7 +60,8 @@ const char* FinishReasonName(FinishReason reason);
 
 /// Guesses at the next tokens, which the model then checks several at a time: one pass over the weights may give more
 /// than one token. A guess counts only where it is what would have been chosen anyway, with the same draws of the
-/// generator, so text, ids and session are those of plain decoding (within what products promise: include/prenorm/matmul.h).
+/// generator, so text, ids and session are those of plain decoding (within what products promise:
+/// include/prenorm/matmul.h).
 struct Speculation {
   enum class Kind {
     kOff,
@@ -85,8 +86,8 @@ struct GenerateOptions {
   std::vector<std::string> stop;   ///< The text ends before the first of these.
   bool ignore_end_tokens = false;  ///< Go on after end tokens (benchmarks).
   std::vector<TokenId> history;    ///< What the session already holds, where the penalties shall count it too.
-  /// `prompt` is the whole sequence: what the session holds of its beginning is not evaluated again, what else it holds is
-  /// forgotten (Session::ReusePrefix).
+  /// `prompt` is the whole sequence: what the session holds of its beginning is not evaluated again, what else it holds
+  /// is forgotten (Session::ReusePrefix).
   bool reuse_prefix = false;
   SamplerOptions sampler;
   Speculation speculation;
@@ -103,7 +104,7 @@ struct GenerateResult {
   std::string text;           ///< Whole UTF-8 sequences; no end token, nothing of a stop string.
   std::vector<TokenId> ids;   ///< Generated ids, a final end token included.
   size_t prompt_tokens = 0;
-  size_t reused_tokens = 0;   ///< Of the prompt, with reuse_prefix.
+  size_t reused_tokens = 0;  ///< Of the prompt, with reuse_prefix.
   SpeculationStats speculation;
   FinishReason finish_reason = FinishReason::kStop;
   GenerateTimings timings;
@@ -115,7 +116,8 @@ using TokenCallback = std::function<bool(std::string_view text, TokenId id)>;
 
 /// Evaluates `prompt` in `session` (after what it already holds) and generates. One path for every front end.
 /// `cancel`, looked at between layers, ends with kInterrupted and the text so far.
-/// Errors: kInvalidArgument (empty prompt in a session without logits, sampler options, a draft of another tokenizer), kContextFull with both counts, others of Session::Eval.
+/// Errors: kInvalidArgument (empty prompt in a session without logits, sampler options, a draft of another tokenizer),
+/// kContextFull with both counts, others of Session::Eval.
 Result<GenerateResult> Generate(Session& session, std::span<const TokenId> prompt, const GenerateOptions& options,
                                 const TokenCallback& on_token = {}, const std::atomic<bool>* cancel = nullptr);
 

@@ -30,9 +30,9 @@ void QuantizeRow(DType type, const float* x, size_t cols, void* blocks);
 
 struct QuantizeOptions {
   /// F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1: every matrix in that type. Q4_K, Q5_K, Q6_K: the same, but for rows
-  /// that are no multiple of 256. Q4_K_M, Q5_K_M: Q4_K or Q5_K, with Q6_K for the output matrix and, in half of the layers, for the
-  /// value and down projections. Where rows are no multiple of 256, Q5_0, Q5_1 and Q8_0 take the places of Q4_K, Q5_K
-  /// and Q6_K, and the report says so.
+  /// that are no multiple of 256. Q4_K_M, Q5_K_M: Q4_K or Q5_K, with Q6_K for the output matrix and, in half of the
+  /// layers, for the value and down projections. Where rows are no multiple of 256, Q5_0, Q5_1 and Q8_0 take the places
+  /// of Q4_K, Q5_K and Q6_K, and the report says so.
   std::string recipe = "Q4_K_M";
   /// Called several times a second with the share done in [0, 1], always by the calling thread; return false to cancel
   /// (kCancelled).
@@ -53,12 +53,12 @@ struct QuantizeReport {
 std::vector<std::string> QuantizeRecipes();
 
 /// Writes the model `from` to the new GGUF file `to` with its matrices of F32, F16 or BF16 quantized; vectors stay as
-/// they are. Of a GGUF file all metadata is kept but general.file_type, general.quantization_version, general.alignment and the keys
-/// of split models. Of a Hugging Face folder keys, names and tokenizer are written as other runtimes read them: Llama (with
-/// Mistral, Mixtral, SmolLM2), Qwen 2 and 3, Gemma 1 to 3; the file is read back and compared before a byte is written.
-/// `to` appears only when it is complete. Errors: those of opening `from`; kInvalidArgument for an unknown recipe or `to`
-/// equal to `from`; kUnsupported for matrices that are quantized already, and for folders of other families or that say
-/// what GGUF has no keys for; kIo; kCancelled. Thread-safe.
+/// they are. Of a GGUF file all metadata is kept but general.file_type, general.quantization_version, general.alignment
+/// and the keys of split models. Of a Hugging Face folder keys, names and tokenizer are written as other runtimes read
+/// them: Llama (with Mistral, Mixtral, SmolLM2), Qwen 2 and 3, Gemma 1 to 3; the file is read back and compared before
+/// a byte is written. `to` appears only when it is complete. Errors: those of opening `from`; kInvalidArgument for an
+/// unknown recipe or `to` equal to `from`; kUnsupported for matrices that are quantized already, and for folders of
+/// other families or that say what GGUF has no keys for; kIo; kCancelled. Thread-safe.
 Result<QuantizeReport> QuantizeFile(const std::string& from, const std::string& to, const QuantizeOptions& options);
 
 }  // namespace prenorm

@@ -68,14 +68,14 @@ class Session {
   Status Rewind(size_t position, std::span<const float> logits = {});
 
   /// Keeps what the session holds of `prompt`, the longest beginning that both share, and forgets the rest: after
-  /// Eval(prompt.subspan(n)), n the result, the session has evaluated `prompt`. n is at most prompt.size() - 1, so that the
-  /// Eval gives logits; it is prompt.size() where the session holds exactly `prompt` and has its logits.
-  /// Errors: kBusy.
+  /// Eval(prompt.subspan(n)), n the result, the session has evaluated `prompt`. n is at most prompt.size() - 1, so that
+  /// the Eval gives logits; it is prompt.size() where the session holds exactly `prompt` and has its logits. Errors:
+  /// kBusy.
   Result<size_t> ReusePrefix(std::span<const TokenId> prompt);
 
-  /// Takes over the first `position` tokens of `other` with their keys and values, instead of what the session held; the
-  /// logits too when `position` is where `other` stands. Afterwards the two have nothing in common.
-  /// Errors: kInvalidArgument for another model, another type of cache, a position beyond that of `other`, or this session
+  /// Takes over the first `position` tokens of `other` with their keys and values, instead of what the session held;
+  /// the logits too when `position` is where `other` stands. Afterwards the two have nothing in common. Errors:
+  /// kInvalidArgument for another model, another type of cache, a position beyond that of `other`, or this session
   /// itself; kContextFull when it does not fit; kBusy. Then nothing has changed.
   Status ForkFrom(const Session& other, size_t position);
 

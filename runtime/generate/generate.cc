@@ -40,8 +40,8 @@ class CancelScope {
 // One call of Generate: what its steps share.
 class Run {
  public:
-  Run(Session& session, const GenerateOptions& options, const TokenCallback& on_token, Sampler sampler, StopMatcher stop,
-      std::unique_ptr<Guesser> guesser, bool continues_text)
+  Run(Session& session, const GenerateOptions& options, const TokenCallback& on_token, Sampler sampler,
+      StopMatcher stop, std::unique_ptr<Guesser> guesser, bool continues_text)
       : session_(session),
         options_(options),
         on_token_(on_token),
@@ -193,9 +193,8 @@ Result<GenerateResult> Generate(Session& session, std::span<const TokenId> promp
   if (!guesser.ok()) return guesser.status();
   const Tokenizer& tokenizer = session.model().tokenizer();
   const bool follows = !options.reuse_prefix && session.position() > 0;
-  const bool continues_text = follows || std::any_of(prompt.begin(), prompt.end(), [&](TokenId id) {
-    return !tokenizer.IsControl(id);
-  });
+  const bool continues_text =
+      follows || std::any_of(prompt.begin(), prompt.end(), [&](TokenId id) { return !tokenizer.IsControl(id); });
   const CancelScope scope(session, options.speculation.draft, cancel);
   Run run(session, options, on_token, std::move(sampler).value(), std::move(stop).value(), std::move(guesser).value(),
           continues_text);

@@ -56,6 +56,18 @@ TEST(QuantizeCliTest, TheFileRunsAndStandInsAreSaid) {
   EXPECT_FALSE(std::filesystem::exists(folder.path("twice.gguf")));
 }
 
+TEST(QuantizeCliTest, AFolderBecomesAFileThatSaysTheSame) {
+  const TemporaryFolder folder;
+  const std::string to = folder.path("tiny.gguf");
+  const CommandResult result = RunCommand({"quantize", PRENORM_SOURCE_DIR "/models/tiny/hf", to, "F32"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::vector<std::string> more = {"-p", "Once upon a time", "-n", "12", "--temp", "0"};
+  std::vector<std::string> ours = {"generate", to}, expected = {"generate", TinyModel()};
+  ours.insert(ours.end(), more.begin(), more.end());
+  expected.insert(expected.end(), more.begin(), more.end());
+  EXPECT_EQ(RunCommand(ours).out, RunCommand(expected).out);
+}
+
 TEST(QuantizeCliTest, NothingIsAnsweredWithoutJson) {
   const TemporaryFolder folder;
   const CommandResult result = RunCommand({"quantize", TinyModel(), folder.path("q8.gguf"), "Q8_0"});

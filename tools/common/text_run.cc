@@ -163,20 +163,23 @@ void TextRun::Report(const GenerateResult& result, std::span<const TokenId> prom
     json["timings"] = {{"load_ns", opened_.load_ns}, {"prefill_ns", t.prefill_ns}, {"decode_ns", t.decode_ns},
                        {"ttft_ns", t.ttft_ns}};
     if (options_.json || !options_.quiet) json["timings"]["norm_share"] = norm_share;
-    if (options.speculation.kind != Speculation::Kind::kOff) json["speculation"] = SpeculationJson(result, options.speculation);
+    if (options.speculation.kind != Speculation::Kind::kOff)
+      json["speculation"] = SpeculationJson(result, options.speculation);
     answer_.Write(JsonLine(json));
   } else {
     answer_.EndLineOnTerminal();
   }
   if (options_.quiet) return;
   char text[256];
-  std::snprintf(text, sizeof text,
-                "prompt %zu tokens (%.0f t/s), answer %zu tokens (%.1f t/s), first token %.0f ms, norms %.1f %%, seed %llu, %s",
-                result.prompt_tokens, Rate(result.prompt_tokens - result.reused_tokens, t.prefill_ns), result.ids.size(),
-                Rate(result.ids.size(), t.decode_ns), static_cast<double>(t.ttft_ns) / 1e6, 100 * norm_share,
-                static_cast<unsigned long long>(seed), FinishReasonName(result.finish_reason));
+  std::snprintf(
+      text, sizeof text,
+      "prompt %zu tokens (%.0f t/s), answer %zu tokens (%.1f t/s), first token %.0f ms, norms %.1f %%, seed %llu, %s",
+      result.prompt_tokens, Rate(result.prompt_tokens - result.reused_tokens, t.prefill_ns), result.ids.size(),
+      Rate(result.ids.size(), t.decode_ns), static_cast<double>(t.ttft_ns) / 1e6, 100 * norm_share,
+      static_cast<unsigned long long>(seed), FinishReasonName(result.finish_reason));
   std::string line = text;
-  if (result.reused_tokens > 0) line += ", " + std::to_string(result.reused_tokens) + " tokens of the prompt were known";
+  if (result.reused_tokens > 0)
+    line += ", " + std::to_string(result.reused_tokens) + " tokens of the prompt were known";
   if (result.speculation.guessed > 0) {
     line += ", " + std::to_string(result.speculation.accepted) + " of " + std::to_string(result.speculation.guessed) +
             " guesses right";
