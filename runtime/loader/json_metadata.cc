@@ -6,6 +6,8 @@
 
 #include <simdjson.h>
 
+#include "runtime/loader/json_numbers.h"
+
 namespace prenorm {
 namespace {
 
@@ -123,7 +125,7 @@ Status ReadJsonMetadata(const std::string& text, const std::string& path, std::v
                         Metadata& metadata) {
   simdjson::dom::parser parser;
   simdjson::dom::object object;
-  const auto error = parser.parse(text).get(object);
+  const auto error = parser.parse(WithLongIntegersAsFloats(text)).get(object);
   if (error != simdjson::SUCCESS) {
     return Status(StatusCode::kBadModel, "'" + path + "' is no JSON object: " + simdjson::error_message(error));
   }

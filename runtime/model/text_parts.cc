@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 
+#include "runtime/loader/json_numbers.h"
 #include "runtime/tokenizer/gguf_spec.h"
 #include "runtime/tokenizer/json_spec.h"
 
@@ -52,7 +53,7 @@ Result<std::string> ReadChatTemplate(const TensorSource& source) {
   if (!text) return std::string();
   simdjson::dom::parser parser;
   simdjson::dom::element config;
-  if (const auto error = parser.parse(*text).get(config); error != simdjson::SUCCESS) {
+  if (const auto error = parser.parse(WithLongIntegersAsFloats(*text)).get(config); error != simdjson::SUCCESS) {
     return Status(StatusCode::kBadModel, std::string("not JSON: ") + simdjson::error_message(error) + "\n" + path);
   }
   return TemplateOf(config);

@@ -7,6 +7,7 @@
 #include <new>
 #include <optional>
 
+#include "runtime/loader/json_numbers.h"
 #include "runtime/tokenizer/end_tokens.h"
 #include "runtime/tokenizer/json_spec.h"
 #include "runtime/tokenizer/sentencepiece_spec.h"
@@ -92,7 +93,7 @@ Result<TokenizerSpec> SpecFromHfFolder(const std::string& folder) try {
     if (!text) continue;
     simdjson::dom::parser parser;
     element config;
-    const simdjson::padded_string padded(*text);
+    const simdjson::padded_string padded(WithLongIntegersAsFloats(*text));
     if (const auto error = parser.parse(padded).get(config); error != simdjson::SUCCESS) {
       return Status(StatusCode::kBadModel, std::string("not JSON: ") + simdjson::error_message(error) + "\n" + path);
     }

@@ -2,11 +2,14 @@
 #include "runtime/tokenizer/json_spec.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "runtime/loader/json_numbers.h"
 #include "runtime/tokenizer/base64.h"
 #include "runtime/tokenizer/sentencepiece_spec.h"
 #include "tests/conformance/conformance.h"
@@ -63,6 +66,24 @@ constexpr std::string_view kLlamaJson = R"({
   "model": {"type": "BPE", "unk_token": "<unk>", "fuse_unk": true, "byte_fallback": true,
     "vocab": {"<unk>": 0, "<s>": 1, "<0xC3>": 2, "<0xA9>": 3, "▁": 4, "a": 5, "b": 6, "ab": 7, "▁ab": 8, "▁▁": 9},
     "merges": ["a b", ["▁", "ab"], "▁ ▁"]}})";
+
+TEST(JsonSpecTest, NumbersBeyond64BitsAreNumbers) {
+  constexpr const char* kHuge = "1000000000000000019884624838656";
+  EXPECT_EQ(WithLongIntegersAsFloats(kHuge), std::string(kHuge) + ".0");
+  EXPECT_EQ(WithLongIntegersAsFloats(std::string("{\"a\": -") + kHuge + ", \"b\": 1}"),
+            std::string("{\"a\": -") + kHuge + ".0, \"b\": 1}");
+  for (const std::string text : {"", "{}", "[1234567890123456789, 0.12345678901234567890123, 1e10]", "[1.5e12345678901234567890123]",
+                                 "\"1000000000000000019884624838656\"", "{\"\\\"12345678901234567890123\": 1}", "\"\\"}) {
+    EXPECT_EQ(WithLongIntegersAsFloats(text), text);
+  }
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / ("prenorm_huge_number_" + std::to_string(getpid()));
+  fs::copy(PRENORM_SOURCE_DIR "/models/tiny/hf", folder);
+  std::ofstream(folder / "tokenizer_config.json") << "{\"model_max_length\": " << kHuge << ", \"eos_token\": \"<|im_end|>\"}";
+  const Result<TokenizerSpec> spec = SpecFromHfFolder(folder.string());
+  EXPECT_TRUE(spec.ok()) << spec.status().message();
+  fs::remove_all(folder);
+}
 
 TEST(JsonSpecTest, MergesOnCharactersWithByteFallback) {
   const auto tokenizer = FromJson(kLlamaJson);
