@@ -107,20 +107,20 @@ def main():
         folder = args.llama_cpp or subprocess.run([pathlib.Path(__file__).with_name("build_llama_cpp.sh")],
                                                   stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
         ours, theirs = measure.Prenorm(args.prenorm, args.threads), measure.LlamaCpp(folder, args.threads)
-        before = load()
-        for model in args.models:
-            if args.answers:
-                merge(results["answers"], measure_answers(ours, theirs, model, args), "model", "tokens")
-            else:
-                for test in args.tests.split(","):
-                    merge(results["rows"], measure_row(ours, theirs, model, test, args), "model", "test")
         results["versions"] = {p.name: p.version() for p in (ours, theirs)}
         results["peer_build"] = PEER_BUILD
-        results["host"] = {"cpu": cpu_name(), "threads": args.threads, "kernel": platform.release(),
-                           "target": next((r["target"] for r in results["rows"]), "unknown"),
-                           "l3": first_line("/sys/devices/system/cpu/cpu0/cache/index3/size"),
-                           "load_before": before, "load_after": load()}
-        path.write_text(json.dumps(results, indent=1) + "\n")
+        before = load()
+        for model in args.models:
+            for test in ["answers"] if args.answers else args.tests.split(","):
+                if args.answers:
+                    merge(results["answers"], measure_answers(ours, theirs, model, args), "model", "tokens")
+                else:
+                    merge(results["rows"], measure_row(ours, theirs, model, test, args), "model", "test")
+                results["host"] = {"cpu": cpu_name(), "threads": args.threads, "kernel": platform.release(),
+                                   "target": next((r["target"] for r in results["rows"]), "unknown"),
+                                   "l3": first_line("/sys/devices/system/cpu/cpu0/cache/index3/size"),
+                                   "load_before": before, "load_after": load()}
+                path.write_text(json.dumps(results, indent=1) + "\n")  # What is done is not lost when the rest is stopped.
     table = report.markdown(results)
     path.with_suffix(".md").write_text(table)
     path.with_suffix(".svg").write_text(report.svg(results))

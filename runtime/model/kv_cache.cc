@@ -51,7 +51,7 @@ void KvCache::ReadPrefix(size_t positions, uint8_t* to) const {
   for (size_t head = 0; head < n_heads(); ++head) {
     const KvHead mine = Head(0, head);
     std::memcpy(to, mine.keys, key_bytes);
-    if (used != 0) {
+    if (used != 0 && InfoOf(type_).block_elems == 1) {
       uint8_t* block = to + key_bytes - kKeyBlock * row_bytes;
       for (size_t d = 0; d < head_dim_; ++d) {
         std::memset(block + (d * kKeyBlock + used) * element, 0, (kKeyBlock - used) * element);
