@@ -8,6 +8,7 @@
 #include "kernels/matmul_int8.h"
 #include "kernels/matmul_layout.h"
 #include "prenorm/dequantize.h"
+#include "prenorm/matmul_panels.h"
 
 namespace prenorm {
 namespace {
@@ -68,13 +69,24 @@ void InterleaveRows(DType type, size_t cols, void* data, size_t group_begin, siz
   }
 }
 
+size_t MatMulScratchBytes(size_t cols) {
+  const size_t panel = cols * matmul::kMaxPanelRows, rows = 16 * (cols + 16), sums = 16 * 6 * matmul::kMaxPanelRows;
+  return (panel + rows + sums) * sizeof(float);
+}
+
 void MatMul(const WeightMatrix& w, size_t row_begin, size_t row_end, const void* pack, size_t n, float* out,
-            size_t out_stride, bool accumulate) {
+            size_t out_stride, bool accumulate, void* scratch) {
   if (const Int8Kernel kernel = KernelOf(w.type)) {
     kernel({w, row_begin, row_end, static_cast<const matmul::ActivationBlock*>(pack), n, out, out_stride, accumulate});
   } else {
-    matmul::MatMulFloat({w, row_begin, row_end, static_cast<const float*>(pack), n, out, out_stride, accumulate});
+    matmul::MatMulFloat(
+        {w, row_begin, row_end, static_cast<const float*>(pack), n, out, out_stride, accumulate, scratch});
   }
+}
+
+void MatMul(const WeightMatrix& w, size_t row_begin, size_t row_end, const void* pack, size_t n, float* out,
+            size_t out_stride, bool accumulate) {
+  MatMul(w, row_begin, row_end, pack, n, out, out_stride, accumulate, /*scratch=*/nullptr);
 }
 
 void DequantizeWeightRow(const WeightMatrix& w, size_t row, float* out) {

@@ -11,9 +11,11 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "kernels/convert-inl.h"
 #include "kernels/matmul_float.h"
+#include "kernels/matmul_panel-inl.h"
 #include "prenorm/dequantize.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,27 +23,14 @@ namespace prenorm {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-inline constexpr size_t kPartialSums = 16;  // per element
-inline constexpr size_t kTileRows = 4;
+inline constexpr size_t kDotRows = 4;
 #if HWY_ARCH_X86 && HWY_TARGET >= HWY_AVX2
-inline constexpr size_t kTileCols = 3;  // 12 accumulators, 3 vectors of x and one of w in 16 registers
+inline constexpr size_t kDotCols = 3;  // 12 accumulators, 3 vectors of x and one of w in 16 registers
 #else
-inline constexpr size_t kTileCols = 4;
+inline constexpr size_t kDotCols = 4;
 #endif
 
-template <class DF>
-HWY_INLINE hn::Vec<DF> LoadF32(DF df, const f16* p, size_t i) {
-  const hn::Rebind<hwy::float16_t, DF> dh;
-  const hn::Rebind<uint16_t, DF> d16;
-  return hn::PromoteTo(df, hn::BitCast(dh, hn::LoadU(d16, &p[i].bits)));
-}
-template <class DF>
-HWY_INLINE hn::Vec<DF> LoadNF32(DF df, const f16* p, size_t i, size_t n) {
-  const hn::Rebind<hwy::float16_t, DF> dh;
-  const hn::Rebind<uint16_t, DF> d16;
-  return hn::PromoteTo(df, hn::BitCast(dh, hn::LoadN(d16, &p[i].bits, n)));
-}
-
+// Rows are short streams, too short for the prefetchers of processors: for one column the next four are fetched ahead.
 // acc[(r * kCols + j) * 16 + i mod 16] += w[r][i] * x[j][i] for i < count. The partial sums of one vector after the
 // other: a second pass over data in the first-level cache, for half the accumulators where vectors have 8 lanes.
 template <size_t kRows, size_t kCols, class T>
@@ -64,7 +53,8 @@ HWY_INLINE void AddFloatTile(const T* HWY_RESTRICT w, size_t w_stride, const flo
     if constexpr (kCols > 3) s##r##3 = hn::LoadU(df, PRENORM_AT(r, 3));              \
   }
     PRENORM_ROW(0)
-    PRENORM_ROW(1) PRENORM_ROW(2) PRENORM_ROW(3)
+    PRENORM_ROW(1)
+    PRENORM_ROW(2) PRENORM_ROW(3)
 #undef PRENORM_ROW
 #define PRENORM_STEP_ROW(r, load_w)                                 \
   if constexpr (kRows > r) {                                        \
@@ -74,12 +64,15 @@ HWY_INLINE void AddFloatTile(const T* HWY_RESTRICT w, size_t w_stride, const flo
     if constexpr (kCols > 2) s##r##2 = hn::MulAdd(wr, x2, s##r##2); \
     if constexpr (kCols > 3) s##r##3 = hn::MulAdd(wr, x3, s##r##3); \
   }
-#define PRENORM_STEP(load_w, load_x)            \
-  const V x0 = load_x(0);                       \
-  [[maybe_unused]] V x1 = x0, x2 = x0, x3 = x0; \
-  if constexpr (kCols > 1) x1 = load_x(1);      \
-  if constexpr (kCols > 2) x2 = load_x(2);      \
-  if constexpr (kCols > 3) x3 = load_x(3);      \
+#define PRENORM_STEP(load_w, load_x)                                                  \
+  if constexpr (kRows == 4 && kCols == 1) {                                           \
+    for (size_t r = 0; r < kRows; ++r) hwy::Prefetch(w + (kRows + r) * w_stride + i); \
+  }                                                                                   \
+  const V x0 = load_x(0);                                                             \
+  [[maybe_unused]] V x1 = x0, x2 = x0, x3 = x0;                                       \
+  if constexpr (kCols > 1) x1 = load_x(1);                                            \
+  if constexpr (kCols > 2) x2 = load_x(2);                                            \
+  if constexpr (kCols > 3) x3 = load_x(3);                                            \
   PRENORM_STEP_ROW(0, load_w) PRENORM_STEP_ROW(1, load_w) PRENORM_STEP_ROW(2, load_w) PRENORM_STEP_ROW(3, load_w)
 #define PRENORM_LOAD_W(r) LoadF32(df, w + r * w_stride, i)
 #define PRENORM_LOAD_X(j) LoadF32(df, x + j * x_stride, i)
@@ -124,7 +117,7 @@ HWY_INLINE float SumPartials(const float* s) {
 template <class T>
 HWY_INLINE void AddFloatTileOf(size_t rows, size_t width, const T* w, size_t w_stride, const float* x, size_t x_stride,
                                size_t count, float* acc) {
-  if (rows == kTileRows) {
+  if (rows == kDotRows) {
     switch (width) {
       case 1:
         return AddFloatTile<4, 1>(w, w_stride, x, x_stride, count, acc);
@@ -133,7 +126,7 @@ HWY_INLINE void AddFloatTileOf(size_t rows, size_t width, const T* w, size_t w_s
       case 3:
         return AddFloatTile<4, 3>(w, w_stride, x, x_stride, count, acc);
       default:
-        if constexpr (kTileCols == 4) AddFloatTile<4, 4>(w, w_stride, x, x_stride, count, acc);
+        if constexpr (kDotCols == 4) AddFloatTile<4, 4>(w, w_stride, x, x_stride, count, acc);
         return;
     }
   }
@@ -156,17 +149,21 @@ HWY_INLINE void StoreSums(const float* acc, size_t rows, size_t width, float* ou
 
 // Weights stored as T, used where they are.
 template <class T>
-void MatMulPlain(const matmul::FloatProduct& p) {
+void MatMulPlain(matmul::FloatProduct p) {
   const size_t cols = p.w.cols;
   const T* w = static_cast<const T*>(p.w.data);
-  HWY_ALIGN float acc[kTileRows * kTileCols * kPartialSums];
+  p.row_begin = MultiplyPanels(p, [&](size_t row, float* HWY_RESTRICT out) HWY_ATTR {
+    const RowTag df;
+    for (size_t c = 0; c < cols; c += hn::Lanes(df)) hn::StoreU(LoadF32(df, w + row * cols, c), df, out + c);
+  });
+  HWY_ALIGN float acc[kDotRows * kDotCols * kPartialSums];
   constexpr size_t kPanel = 64;  // rows that stay in the second-level cache while the tiles of x pass
   for (size_t panel = p.row_begin; panel < p.row_end; panel += kPanel) {
     const size_t panel_end = std::min(p.row_end, panel + kPanel);
-    for (size_t t = 0; t < p.n; t += kTileCols) {
-      const size_t width = std::min(kTileCols, p.n - t);
-      for (size_t row = panel; row < panel_end; row += kTileRows) {
-        const size_t rows = std::min(kTileRows, panel_end - row);
+    for (size_t t = 0; t < p.n; t += kDotCols) {
+      const size_t width = std::min(kDotCols, p.n - t);
+      for (size_t row = panel; row < panel_end; row += kDotRows) {
+        const size_t rows = std::min(kDotRows, panel_end - row);
         std::fill_n(acc, rows * width * kPartialSums, 0.0f);
         AddFloatTileOf(rows, width, w + row * cols, cols, p.x + t * cols, cols, cols, acc);
         StoreSums(acc, rows, width, p.out + t * p.out_stride + row, p.out_stride, p.accumulate);
@@ -176,16 +173,18 @@ void MatMulPlain(const matmul::FloatProduct& p) {
 }
 
 // Any other format: a slab of a few rows is dequantized for up to kChunk columns of activations.
-inline void MatMulDequantized(const matmul::FloatProduct& p) {
-  constexpr size_t kChunk = 8 * kTileCols;
+inline void MatMulDequantized(matmul::FloatProduct p) {
+  constexpr size_t kChunk = 8 * kDotCols;
   constexpr size_t kSlab = 512;  // elements, a multiple of every block length
   const size_t cols = p.w.cols;
   const size_t row_bytes = RowBytes(p.w.type, cols);
   const auto* data = static_cast<const uint8_t*>(p.w.data);
-  HWY_ALIGN float slab[kTileRows * kSlab];
-  HWY_ALIGN float acc[kTileRows * kChunk * kPartialSums];
-  for (size_t row = p.row_begin; row < p.row_end; row += kTileRows) {
-    const size_t rows = std::min(kTileRows, p.row_end - row);
+  p.row_begin =
+      MultiplyPanels(p, [&](size_t row, float* out) { DequantizeRow(p.w.type, data + row * row_bytes, cols, out); });
+  HWY_ALIGN float slab[kDotRows * kSlab];
+  HWY_ALIGN float acc[kDotRows * kChunk * kPartialSums];
+  for (size_t row = p.row_begin; row < p.row_end; row += kDotRows) {
+    const size_t rows = std::min(kDotRows, p.row_end - row);
     for (size_t chunk = 0; chunk < p.n; chunk += kChunk) {
       const size_t chunk_end = std::min(p.n, chunk + kChunk);
       std::fill_n(acc, rows * (chunk_end - chunk) * kPartialSums, 0.0f);
@@ -194,14 +193,14 @@ inline void MatMulDequantized(const matmul::FloatProduct& p) {
         for (size_t r = 0; r < rows; ++r) {
           DequantizeRow(p.w.type, data + (row + r) * row_bytes + RowBytes(p.w.type, c), count, slab + r * kSlab);
         }
-        for (size_t t = chunk; t < chunk_end; t += kTileCols) {
-          const size_t width = std::min(kTileCols, chunk_end - t);
+        for (size_t t = chunk; t < chunk_end; t += kDotCols) {
+          const size_t width = std::min(kDotCols, chunk_end - t);
           AddFloatTileOf(rows, width, slab, kSlab, p.x + t * cols + c, cols, count,
                          acc + (t - chunk) * rows * kPartialSums);
         }
       }
-      for (size_t t = chunk; t < chunk_end; t += kTileCols) {
-        StoreSums(acc + (t - chunk) * rows * kPartialSums, rows, std::min(kTileCols, chunk_end - t),
+      for (size_t t = chunk; t < chunk_end; t += kDotCols) {
+        StoreSums(acc + (t - chunk) * rows * kPartialSums, rows, std::min(kDotCols, chunk_end - t),
                   p.out + t * p.out_stride + row, p.out_stride, p.accumulate);
       }
     }

@@ -16,7 +16,10 @@ struct FloatProduct {
   float* out;
   size_t out_stride;
   bool accumulate;
+  void* scratch;  // MatMulScratchBytes, or null
 };
+
+inline constexpr size_t kMaxPanelRows = 64;  // four vectors of 16 lanes
 
 void MatMulFloat(const FloatProduct& product);
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "prenorm/dequantize.h"
-#include "prenorm/matmul.h"
+#include "prenorm/matmul_panels.h"
 #include "prenorm/target.h"
 
 namespace prenorm {
@@ -72,10 +72,11 @@ struct Setup {
     aligned = pack.data() + (64 - reinterpret_cast<uintptr_t>(pack.data()) % 64) % 64;
     PackActivations(ActivationFormatOf(type), x.data(), cols, cols, 0, n, n, aligned);
     out.assign(n * rows, 0.0f);
+    product_scratch.resize(MatMulScratchBytes(cols));
   }
 
   size_t copies, matrix_bytes;
-  std::vector<uint8_t> bytes, pack;
+  std::vector<uint8_t> bytes, pack, product_scratch;
   uint8_t* aligned;
   std::vector<float> x, out;
   WeightMatrix w;
@@ -87,13 +88,13 @@ void RunProduct(benchmark::State& state, const std::string& target, DType type, 
   if (!ForceTarget(target).ok()) return state.SkipWithError("target cannot run");
   const size_t copies = streamed ? std::max<size_t>(1, kStreamBytes / (rows * RowBytes(type, cols))) : 1;
   Setup s(type, rows, cols, n, copies);
-  MatMul(s.w, 0, rows, s.aligned, n, s.out.data(), rows, false);
+  MatMul(s.w, 0, rows, s.aligned, n, s.out.data(), rows, false, s.product_scratch.data());
   if (!(std::fabs(s.out[0] - s.expected) <= 0.01 * s.magnitude)) return state.SkipWithError("wrong result");
   size_t copy = 0;
   for (auto _ : state) {
     s.w.data = s.bytes.data() + copy * s.matrix_bytes;
     copy = (copy + 1) % copies;
-    MatMul(s.w, 0, rows, s.aligned, n, s.out.data(), rows, false);
+    MatMul(s.w, 0, rows, s.aligned, n, s.out.data(), rows, false, s.product_scratch.data());
     benchmark::ClobberMemory();
   }
   const auto iterations = static_cast<double>(state.iterations());

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "prenorm/dequantize.h"
+#include "prenorm/matmul_panels.h"
 #include "prenorm/target.h"
 
 namespace prenorm {
@@ -116,7 +117,8 @@ std::vector<uint8_t> Pack(DType type, const std::vector<float>& x, size_t cols, 
 std::vector<float> Multiply(const WeightMatrix& w, const std::vector<float>& x, size_t n) {
   const std::vector<uint8_t> pack = Pack(w.type, x, w.cols, n);
   std::vector<float> out(n * w.rows, NAN);
-  MatMul(w, 0, w.rows, pack.data(), n, out.data(), w.rows, false);
+  std::vector<uint8_t> scratch(MatMulScratchBytes(w.cols));
+  MatMul(w, 0, w.rows, pack.data(), n, out.data(), w.rows, false, scratch.data());
   return out;
 }
 
@@ -248,15 +250,16 @@ TEST_F(MatMulTest, BitsDependOnTheRowsAlone) {
 TEST_F(MatMulTest, RowRangesWriteTheirRowsOnlyAndAccumulate) {
   OnEveryTarget([&](const std::string&) {
     for (const TypeCase& c : Types()) {
-      const size_t cols = 256, rows = 45, n = 5, stride = rows + 3;
+      const size_t cols = 256, rows = 45, n = 13, stride = rows + 3;
       const Matrix matrix(c.type, RandomMatrix(c, rows, cols, 0.01f, false, 31), rows, cols, true);
       const std::vector<float> x = RandomRows(n, cols, 37);
       const std::vector<uint8_t> pack = Pack(c.type, x, cols, n);
       const std::vector<float> whole = Multiply(matrix.view(), x, n);
+      std::vector<uint8_t> scratch(MatMulScratchBytes(cols));
       for (const auto& [begin, end] :
            std::vector<std::pair<size_t, size_t>>{{0, 0}, {0, 1}, {3, 29}, {16, 32}, {31, 45}, {44, 45}}) {
         std::vector<float> out(n * stride, 0.25f);
-        MatMul(matrix.view(), begin, end, pack.data(), n, out.data(), stride, true);
+        MatMul(matrix.view(), begin, end, pack.data(), n, out.data(), stride, true, scratch.data());
         for (size_t t = 0; t < n; ++t) {
           for (size_t r = 0; r < stride; ++r) {
             const bool inside = r >= begin && r < end;
