@@ -42,7 +42,7 @@ if(PRENORM_BUILD_TOOLS)
 endif()
 
 # oneDNN with the OpenMP runtime: two OpenMP runtimes in one process would fight for the cores.
-prenorm_optional(PRENORM_ONEDNN "oneDNN >= 3, the peer of the benchmarks" dnnl 3 CONFIG
+prenorm_optional(PRENORM_ONEDNN "oneDNN >= 3, for prompts with BF16 weights and as a peer in benchmarks" dnnl 3 CONFIG
   HINTS "${PRENORM_DEPS_DIR}/onednn-3.2")
 if(PRENORM_ONEDNN_FOUND)
   add_library(prenorm_onednn INTERFACE)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Fetches oneDNN 3.2 for x86-64, built against GCC's OpenMP runtime, into the dependency cache, where CMake finds it, and
-# prints its folder. Only comparisons in bench/ use it: 39 MB, once. Pinned wheels of PyPI; nothing is installed.
+# prints its folder. BF16 prompts on processors with AMX and comparisons in bench/ use it: 39 MB, once. Pinned wheels of
+# PyPI; nothing is installed.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=cmake/fetch.sh

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -120,8 +121,8 @@ void TileOfRows(const AttentionArgs& args, const ChunkKv<T>& kv, const Queries& 
   TileScores<kRows>(queries.q, queries.stride, kv.keys, head_dim, hull.begin, hull.end, memory.scores);
   for (size_t r = 0; r < kRows; ++r) {
     if (ranges[r].empty()) continue;
-    softmax[r].max = MaskedMax(memory.scores + r * kAttentionChunk, ranges[r].begin, ranges[r].end, args.scale,
-                               args.soft_cap);
+    softmax[r].max =
+        MaskedMax(memory.scores + r * kAttentionChunk, ranges[r].begin, ranges[r].end, args.scale, args.soft_cap);
   }
   // A loop of its own, so that the latencies at the ends of the rows overlap.
   for (size_t r = 0; r < kRows; ++r) {
@@ -149,12 +150,18 @@ void Tile(const AttentionArgs& args, const ChunkKv<T>& kv, const Queries& querie
           const TileMemory& memory, Softmax* softmax) {
   static_assert(kTileRows == 6);
   switch (queries.rows) {
-    case 1: return TileOfRows<1>(args, kv, queries, ranges, memory, softmax);
-    case 2: return TileOfRows<2>(args, kv, queries, ranges, memory, softmax);
-    case 3: return TileOfRows<3>(args, kv, queries, ranges, memory, softmax);
-    case 4: return TileOfRows<4>(args, kv, queries, ranges, memory, softmax);
-    case 5: return TileOfRows<5>(args, kv, queries, ranges, memory, softmax);
-    default: return TileOfRows<6>(args, kv, queries, ranges, memory, softmax);
+    case 1:
+      return TileOfRows<1>(args, kv, queries, ranges, memory, softmax);
+    case 2:
+      return TileOfRows<2>(args, kv, queries, ranges, memory, softmax);
+    case 3:
+      return TileOfRows<3>(args, kv, queries, ranges, memory, softmax);
+    case 4:
+      return TileOfRows<4>(args, kv, queries, ranges, memory, softmax);
+    case 5:
+      return TileOfRows<5>(args, kv, queries, ranges, memory, softmax);
+    default:
+      return TileOfRows<6>(args, kv, queries, ranges, memory, softmax);
   }
 }
 
@@ -189,6 +196,52 @@ void Widen(const T* HWY_RESTRICT from, size_t count, float* HWY_RESTRICT to) {
   if (i < count) hn::StoreN(LoadNF32(df, from, i, count - i), df, to + i, count - i);
 }
 
+// A chunk's first `end` positions as f32, places unchanged.
+template <class T>
+void WidenChunk(const KvHead& cache, size_t chunk, size_t end, float* keys, float* values) {
+  const ChunkKv<T> kv = ChunkOf<T>(cache, chunk);
+  Widen(kv.keys, KeyCapacity(end) * cache.head_dim, keys);
+  Widen(kv.values, end * cache.head_dim, values);
+}
+
+// Stands for the elements of a Q8_0 cache, which are always widened: scale * code, rounded once.
+struct Int8Element {};
+
+// to[i] = codes[i] * scale, `scale` a vector or the same in all lanes.
+HWY_INLINE void WidenCodes(const uint8_t* codes, hn::Vec<RowTag> scale, float* to) {
+  const RowTag df;
+  const hn::RebindToSigned<RowTag> di;
+  const hn::Rebind<int8_t, RowTag> d8;
+  const auto wide = hn::PromoteTo(di, hn::BitCast(d8, hn::LoadU(hn::RebindToUnsigned<decltype(d8)>(), codes)));
+  hn::StoreU(hn::Mul(hn::ConvertTo(df, wide), scale), df, to);
+}
+
+template <>
+void WidenChunk<Int8Element>(const KvHead& cache, size_t chunk, size_t end, float* keys, float* values) {
+  const RowTag df;
+  const size_t N = hn::Lanes(df);
+  const size_t head_dim = cache.head_dim, first = chunk * kAttentionChunk;
+  constexpr size_t kRun = 32, kBlockBytes = 34;
+  for (size_t p = 0; p < end; p += kKeyBlock) {
+    for (size_t d = 0; d < head_dim; d += kRun, keys += kRun * kKeyBlock) {
+      const uint8_t* run = static_cast<const uint8_t*>(cache.keys) +
+                           ((first + p) / kKeyBlock * head_dim + d) / kRun * (kBlockBytes * kKeyBlock);
+      for (size_t lane = 0; lane < kKeyBlock; lane += N) {
+        const auto scale = LoadF32(df, reinterpret_cast<const f16*>(run), lane);
+        const uint8_t* codes = run + 2 * kKeyBlock + lane;
+        for (size_t k = 0; k < kRun; ++k) WidenCodes(codes + k * kKeyBlock, scale, keys + k * kKeyBlock + lane);
+      }
+    }
+  }
+  const uint8_t* block = static_cast<const uint8_t*>(cache.values) + first * head_dim / kRun * kBlockBytes;
+  for (size_t i = 0; i < end * head_dim; i += kRun, block += kBlockBytes) {
+    f16 scale16;
+    std::memcpy(&scale16, block, sizeof scale16);
+    const auto scale = hn::Set(df, ToF32(scale16));
+    for (size_t k = 0; k < kRun; k += N) WidenCodes(block + 2 + k, scale, values + i + k);
+  }
+}
+
 template <class T>
 void AttendRows(const AttentionArgs& args, const Queries& queries, float* out, size_t out_stride, void* scratch) {
   const size_t head_dim = args.cache.head_dim;
@@ -196,26 +249,23 @@ void AttendRows(const AttentionArgs& args, const Queries& queries, float* out, s
   const TileMemory memory{parts.Floats(kTileRows * kAttentionChunk), parts.Floats(kTileRows * head_dim)};
   Softmax* const totals = reinterpret_cast<Softmax*>(parts.Floats(2 * queries.rows));
   std::fill_n(totals, queries.rows, Softmax{-std::numeric_limits<float>::max(), 0.0f});
-  const auto merge = [&](size_t row, const float* sums, Softmax softmax) HWY_ATTR {
-    MergeRow(sums, softmax, head_dim, out + row * out_stride, totals[row]);
-  };
+  const auto merge = [&](size_t row, const float* sums, Softmax softmax)
+                         HWY_ATTR { MergeRow(sums, softmax, head_dim, out + row * out_stride, totals[row]); };
 
-  const bool widen = !std::is_same_v<T, float> && queries.rows >= kWidenRows;
+  constexpr bool kInt8 = std::is_same_v<T, Int8Element>;
+  const bool widen = kInt8 || (!std::is_same_v<T, float> && queries.rows >= kWidenRows);
   const size_t wide_floats = widen ? kAttentionChunk * head_dim : 0;
   float* const wide_keys = parts.Floats(wide_floats);
   float* const wide_values = parts.Floats(wide_floats);
 
   const Range hull = Hull(args, queries);
   for (size_t chunk = hull.begin / kAttentionChunk; chunk * kAttentionChunk < hull.end; ++chunk) {
-    const ChunkKv<T> kv = ChunkOf<T>(args.cache, chunk);
     if (widen) {
-      const Range range = InChunk(hull, chunk);
       // From the first position on, so that places stay the same: at most one chunk of a window is widened in vain.
-      Widen(kv.keys, KeyCapacity(range.end) * head_dim, wide_keys);
-      Widen(kv.values, range.end * head_dim, wide_values);
+      WidenChunk<T>(args.cache, chunk, InChunk(hull, chunk).end, wide_keys, wide_values);
       ForRowsOfChunk(args, ChunkKv<float>{wide_keys, wide_values, head_dim}, queries, chunk, memory, merge);
-    } else {
-      ForRowsOfChunk(args, kv, queries, chunk, memory, merge);
+    } else if constexpr (!kInt8) {
+      ForRowsOfChunk(args, ChunkOf<T>(args.cache, chunk), queries, chunk, memory, merge);
     }
   }
   for (size_t r = 0; r < queries.rows; ++r) NormalizeRow(totals[r], head_dim, out + r * out_stride);
@@ -226,28 +276,45 @@ void AttendChunk(const AttentionArgs& args, const Queries& queries, size_t chunk
   const size_t head_dim = args.cache.head_dim;
   Scratch parts(scratch);
   const TileMemory memory{parts.Floats(kTileRows * kAttentionChunk), parts.Floats(kTileRows * head_dim)};
-  ForRowsOfChunk(args, ChunkOf<T>(args.cache, chunk), queries, chunk, memory,
-                 [&](size_t row, const float* sums, Softmax softmax) {
-                   float* const partial = partials + row * AttentionPartialFloats(head_dim);
-                   std::copy_n(sums, head_dim, partial);
-                   partial[head_dim] = softmax.max;
-                   partial[head_dim + 1] = softmax.sum;
-                 });
+  const auto store = [&](size_t row, const float* sums, Softmax softmax) {
+    float* const partial = partials + row * AttentionPartialFloats(head_dim);
+    std::copy_n(sums, head_dim, partial);
+    partial[head_dim] = softmax.max;
+    partial[head_dim + 1] = softmax.sum;
+  };
+  if constexpr (std::is_same_v<T, Int8Element>) {
+    float* const keys = parts.Floats(kAttentionChunk * head_dim);
+    float* const values = parts.Floats(kAttentionChunk * head_dim);
+    WidenChunk<T>(args.cache, chunk, InChunk(Hull(args, queries), chunk).end, keys, values);
+    ForRowsOfChunk(args, ChunkKv<float>{keys, values, head_dim}, queries, chunk, memory, store);
+  } else {
+    ForRowsOfChunk(args, ChunkOf<T>(args.cache, chunk), queries, chunk, memory, store);
+  }
 }
 
 void AttendRowsOf(const AttentionArgs& args, const Queries& queries, float* out, size_t out_stride, void* scratch) {
   switch (args.cache.type) {
-    case DType::kF32: return AttendRows<float>(args, queries, out, out_stride, scratch);
-    case DType::kF16: return AttendRows<f16>(args, queries, out, out_stride, scratch);
-    default: return AttendRows<bf16>(args, queries, out, out_stride, scratch);
+    case DType::kF32:
+      return AttendRows<float>(args, queries, out, out_stride, scratch);
+    case DType::kQ8_0:
+      return AttendRows<Int8Element>(args, queries, out, out_stride, scratch);
+    case DType::kF16:
+      return AttendRows<f16>(args, queries, out, out_stride, scratch);
+    default:
+      return AttendRows<bf16>(args, queries, out, out_stride, scratch);
   }
 }
 
 void AttendChunkOf(const AttentionArgs& args, const Queries& queries, size_t chunk, float* partials, void* scratch) {
   switch (args.cache.type) {
-    case DType::kF32: return AttendChunk<float>(args, queries, chunk, partials, scratch);
-    case DType::kF16: return AttendChunk<f16>(args, queries, chunk, partials, scratch);
-    default: return AttendChunk<bf16>(args, queries, chunk, partials, scratch);
+    case DType::kF32:
+      return AttendChunk<float>(args, queries, chunk, partials, scratch);
+    case DType::kQ8_0:
+      return AttendChunk<Int8Element>(args, queries, chunk, partials, scratch);
+    case DType::kF16:
+      return AttendChunk<f16>(args, queries, chunk, partials, scratch);
+    default:
+      return AttendChunk<bf16>(args, queries, chunk, partials, scratch);
   }
 }
 
@@ -276,9 +343,9 @@ HWY_EXPORT(AttendChunkOf);
 HWY_EXPORT(MergePartials);
 }  // namespace
 
-size_t AttentionScratchBytes(size_t n_rows, size_t head_dim) {
+size_t AttentionScratchBytes(size_t n_rows, size_t head_dim, DType cache_type) {
   const auto part = [](size_t floats) { return floats * sizeof(float) + Scratch::kAlign; };
-  const size_t wide = n_rows >= kWidenRows ? kAttentionChunk * head_dim : 0;
+  const size_t wide = n_rows >= kWidenRows || cache_type == DType::kQ8_0 ? kAttentionChunk * head_dim : 0;
   return Scratch::kAlign + part(kTileRows * kAttentionChunk) + part(kTileRows * head_dim) + part(2 * n_rows) +
          2 * part(wide);
 }

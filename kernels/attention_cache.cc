@@ -1,8 +1,11 @@
 // Rounds keys and values and puts them into a cache (StoreKv of include/prenorm/attention.h).
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstring>
 
 #include "prenorm/attention.h"
+#include "prenorm/quantize.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/attention_cache.cc"
@@ -18,7 +21,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 // to[i] = from[i], rounded to nearest even, with the bits of ToBf16 and ToF16 (NaN payloads aside).
 template <class T>
 void Round(const float* from, size_t count, T* to) {
-  MapRow(RowTag(), count, to, [](hn::Vec<RowTag> v) HWY_ATTR { return v; }, from);
+  MapRow(
+      RowTag(), count, to, [](hn::Vec<RowTag> v) HWY_ATTR { return v; }, from);
 }
 
 // Own integer rounding, as for bf16, so that the cache holds the same bits on targets with and without F16C.
@@ -64,12 +68,46 @@ void StoreRows(const KvHead& cache, size_t position, size_t count, const float* 
   }
 }
 
+// Codes and scales of the keys are scattered, those of the values stay blocks.
+void StoreInt8Rows(const KvHead& cache, size_t position, size_t count, const float* keys, const float* values,
+                   size_t stride) {
+  constexpr size_t kRun = 32, kBlockBytes = 34;
+  static_assert(kKeyBlock == kRun && InfoOf(DType::kQ8_0).block_bytes == kBlockBytes);
+  const size_t head_dim = cache.head_dim;
+  auto* const cache_keys = static_cast<uint8_t*>(cache.keys);
+  auto* const cache_values = static_cast<uint8_t*>(cache.values);
+  const auto quantize = [](const float* from, uint8_t* block) {
+    if (std::all_of(from, from + kRun, [](float x) { return std::isfinite(x); })) {
+      return QuantizeRow(DType::kQ8_0, from, kRun, block);
+    }
+    const f16 nan{0x7E00};
+    std::memcpy(block, &nan, sizeof nan);
+    std::memset(block + sizeof nan, 1, kRun);
+  };
+  for (size_t i = 0; i < count; ++i) {
+    const size_t at = position + i;
+    for (size_t d = 0; d < head_dim; d += kRun) {
+      quantize(values + i * stride + d, cache_values + (at * head_dim + d) / kRun * kBlockBytes);
+      uint8_t block[kBlockBytes];
+      quantize(keys + i * stride + d, block);
+      uint8_t* const run = cache_keys + (at / kKeyBlock * head_dim + d) / kRun * (kBlockBytes * kKeyBlock);
+      std::memcpy(run + at % kKeyBlock * 2, block, 2);
+      for (size_t k = 0; k < kRun; ++k) cache_keys[Int8KeyIndex(at, d + k, head_dim)] = block[2 + k];
+    }
+  }
+}
+
 void StoreRowsOf(const KvHead& cache, size_t position, size_t count, const float* keys, const float* values,
                  size_t stride) {
   switch (cache.type) {
-    case DType::kF32: return StoreRows<float>(cache, position, count, keys, values, stride);
-    case DType::kF16: return StoreRows<f16>(cache, position, count, keys, values, stride);
-    default: return StoreRows<bf16>(cache, position, count, keys, values, stride);
+    case DType::kF32:
+      return StoreRows<float>(cache, position, count, keys, values, stride);
+    case DType::kQ8_0:
+      return StoreInt8Rows(cache, position, count, keys, values, stride);
+    case DType::kF16:
+      return StoreRows<f16>(cache, position, count, keys, values, stride);
+    default:
+      return StoreRows<bf16>(cache, position, count, keys, values, stride);
   }
 }
 

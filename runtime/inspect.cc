@@ -74,7 +74,7 @@ void DescribeTensors(const TensorSource& source, Inspection& out) {
 }
 
 // Bytes of keys and values at one position, all layers; 0 where a size is missing or absurd.
-uint64_t KvBytesPerToken(const Metadata& meta, const std::string& prefix, size_t element_bytes) {
+uint64_t KvBytesPerToken(const Metadata& meta, const std::string& prefix, DTypeInfo element) {
   constexpr uint64_t kMost = 1u << 20;  // Of each size, so that no product below wraps.
   const auto size = [&](const char* gguf, const char* hf) {
     const uint64_t value = meta.U64(prefix + gguf).value_or(meta.U64(hf).value_or(0));
@@ -89,7 +89,7 @@ uint64_t KvBytesPerToken(const Metadata& meta, const std::string& prefix, size_t
   const uint64_t stored_value = size("attention.value_length", "head_dim");
   const uint64_t head_bytes =
       ((stored_key != 0 ? stored_key : default_head) + (stored_value != 0 ? stored_value : default_head)) *
-      element_bytes;
+      element.block_bytes / element.block_elems;
   if (const std::optional<NumberArray> per_layer = meta.Numbers(prefix + "attention.head_count_kv")) {
     uint64_t kv_heads = 0;
     for (size_t i = 0; i < per_layer->size(); ++i) kv_heads += std::min(kMost, per_layer->U64(i).value_or(0));
@@ -104,7 +104,7 @@ void ReckonMemory(const Metadata& meta, const InspectOptions& options, Inspectio
   const uint64_t trained =
       meta.U64(prefix + "context_length").value_or(meta.U64("max_position_embeddings").value_or(0));
   out.memory.context = options.context != 0 ? options.context : static_cast<size_t>(trained);
-  const uint64_t per_token = KvBytesPerToken(meta, prefix, InfoOf(options.kv_type).block_bytes);
+  const uint64_t per_token = KvBytesPerToken(meta, prefix, InfoOf(options.kv_type));
   uint64_t bytes;
   if (!__builtin_mul_overflow(per_token, uint64_t{out.memory.context}, &bytes)) out.memory.kv_cache = bytes;
   out.memory.total = out.memory.weights + out.memory.kv_cache;

@@ -16,6 +16,7 @@ int RunInspect(const Options& options) {
   InspectOptions inspect_options;
   inspect_options.context = static_cast<size_t>(std::max<int64_t>(0, options.context));
   if (options.cache == "f32") inspect_options.kv_type = DType::kF32;
+  if (options.cache == "int8") inspect_options.kv_type = DType::kQ8_0;
   if (options.cache == "bf16") inspect_options.kv_type = DType::kBF16;
   Result<Inspection> inspection = Inspect(*path, inspect_options);
   if (!inspection.ok()) return FailModel(inspection.status());

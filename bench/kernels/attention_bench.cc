@@ -94,7 +94,7 @@ void BM_Decode(benchmark::State& state, DType type) {
   Heads heads(type, head_dim, positions, n_heads, group);
   const std::vector<size_t> visible_end(group, positions);
   std::vector<float> out(group * head_dim);
-  std::vector<unsigned char> scratch(AttentionScratchBytes(group, head_dim));
+  std::vector<unsigned char> scratch(AttentionScratchBytes(group, head_dim, DType::kF16));
   size_t head = 0;
   for (auto _ : state) {
     Attention(heads.Args(head), heads.queries_.data(), head_dim, visible_end.data(), group, out.data(), head_dim,
@@ -116,7 +116,7 @@ void BM_Prefill(benchmark::State& state, DType type) {
   for (size_t r = 0; r < rows; ++r) visible_end.push_back(r / group + 1);
   std::vector<float> out(rows * head_dim);
   const size_t tile = kPrefillTile * group;
-  std::vector<unsigned char> scratch(AttentionScratchBytes(tile, head_dim));
+  std::vector<unsigned char> scratch(AttentionScratchBytes(tile, head_dim, DType::kF16));
   for (auto _ : state) {
     for (size_t row = 0; row < rows; row += tile) {
       const size_t count = std::min(tile, rows - row);

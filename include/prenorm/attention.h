@@ -24,22 +24,32 @@ constexpr size_t KeyIndex(size_t position, size_t d, size_t head_dim) {
   return (position / kKeyBlock * head_dim + d) * kKeyBlock + position % kKeyBlock;
 }
 
+/// Place of element `d` of the key of `position` in a Q8_0 cache, in bytes: in a key block each run of 32 elements has the f16
+/// scales of its 32 positions first, then its codes, [32, 32]. Values are blocks of Q8_0 as in files.
+constexpr size_t Int8KeyIndex(size_t position, size_t d, size_t head_dim) {
+  const size_t run = position / kKeyBlock * (head_dim / 32) + d / 32;
+  return run * (34 * kKeyBlock) + (2 + d % 32) * kKeyBlock + position % kKeyBlock;
+}
+
 /// `positions` rounded up to whole key blocks: what the key array of one head must have room for. All of it must be
 /// readable; what lies beyond the stored positions never influences a result. (Values need no rounding.)
 constexpr size_t KeyCapacity(size_t positions) { return (positions + kKeyBlock - 1) / kKeyBlock * kKeyBlock; }
 
 /// The cache of one key/value head.
 struct KvHead {
-  DType type;       ///< kF32, kF16 or kBF16.
+  DType type;       ///< kF32, kF16, kBF16, or kQ8_0 with head_dim % 32 == 0.
   size_t head_dim;  ///< Elements of one key and of one value.
-  void* keys;       ///< [KeyCapacity(max_seq_len) / 32, head_dim, 32]; see KeyIndex.
+  void* keys;       ///< [KeyCapacity(max_seq_len) / 32, head_dim, 32]; see KeyIndex and Int8KeyIndex.
   void* values;     ///< [max_seq_len, head_dim].
 };
 
 /// True for the element types that a cache may have.
-constexpr bool IsKvType(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
+constexpr bool IsKvType(DType type) {
+  return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16 || type == DType::kQ8_0;
+}
 
-/// Stores the keys and values of positions [position, position + count), rounded to nearest even.
+/// Stores the keys and values of positions [position, position + count), rounded to nearest even, kQ8_0 as QuantizeRow does;
+/// there a run of 32 elements with a NaN or Inf in it becomes NaN.
 ///
 /// Shapes    keys, values: [count, head_dim], row i at i * stride elements.
 /// Threads   reentrant; calls for different positions of one head may run at the same time.
@@ -53,8 +63,8 @@ struct AttentionArgs {
   size_t window = 0;      ///< A row sees its last `window` positions only, itself included; 0 means all.
 };
 
-/// Bytes of scratch memory for a call with `n_rows` rows.
-size_t AttentionScratchBytes(size_t n_rows, size_t head_dim);
+/// Bytes of scratch memory for a call with `n_rows` rows on a cache of this type.
+size_t AttentionScratchBytes(size_t n_rows, size_t head_dim, DType cache_type);
 
 /// out[r] = sum over p of softmax(scale * q[r] . key[p])[p] * value[p], p in [first, visible_end[r]), where first is
 /// visible_end[r] - window, or 0.

@@ -33,8 +33,17 @@ struct SessionOptions {
   /// 0 means DefaultThreads().
   int threads = 0;
   /// Element type of the cache. kAuto: f32 for models of F32 weights, f16 otherwise.
-  enum class Cache { kAuto, kF32, kF16, kBF16 } cache = Cache::kAuto;
-  /// Prompt tokens evaluated together. Bounds the memory of activations; does not change any logit of quantized weights.
+  /// kInt8: Q8_0 blocks, half the memory of f16; heads must be multiples of 32 wide.
+  enum class Cache { kAuto, kF32, kF16, kBF16, kInt8 } cache = Cache::kAuto;
+  /// When an RMSNorm of the residual stream is computed. kAtInput: by whoever packs a product's input. kDeferred: the
+  /// stage before leaves sums of squares beside its output, and 1 / rms goes into the scales of the packed input; equal
+  /// but for ties of the quantization. kAuto: kAtInput.
+  enum class Norm { kAuto, kAtInput, kDeferred } norm = Norm::kAuto;
+  /// Logits that do not depend on how a prompt is cut, for F32, F16 and BF16 weights too (for quantized ones they never
+  /// do): oneDNN, where there is one, takes no products.
+  bool deterministic = false;
+  /// Prompt tokens evaluated together. Bounds the memory of activations; does not change any logit of quantized
+  /// weights.
   size_t chunk = 512;
 };
 
@@ -42,7 +51,8 @@ struct SessionOptions {
 class Session {
  public:
   /// Errors: kOutOfMemory with the bytes needed; kInvalidArgument for options out of range.
-  static Result<std::unique_ptr<Session>> Create(std::shared_ptr<const Model> model, const SessionOptions& options = {});
+  static Result<std::unique_ptr<Session>> Create(std::shared_ptr<const Model> model,
+                                                 const SessionOptions& options = {});
   ~Session();
 
   /// Evaluates `tokens` after the ones already there. Afterwards logits() are those of the last position.
@@ -105,7 +115,7 @@ class Session {
 
   const Model& model() const;
   int threads() const;
-  /// Element type of the cache: kF32, kF16 or kBF16.
+  /// Element type of the cache: kF32, kF16, kBF16 or kQ8_0.
   DType cache_type() const;
   /// Bytes of cache and activations that this session owns.
   size_t memory_bytes() const;

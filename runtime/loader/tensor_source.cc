@@ -31,16 +31,27 @@ uint8_t* TensorSource::writable(const TensorInfo& tensor) const {
   return base == nullptr || tensor.bytes == 0 ? nullptr : base + tensor.offset;
 }
 
-Status TensorSource::DetachTensors() {
-  for (uint32_t file = 0; file < files_.size(); ++file) {
-    uint64_t begin = UINT64_MAX, end = 0;
-    for (const TensorInfo& tensor : tensors_) {
-      if (tensor.file != file || tensor.bytes == 0) continue;
-      begin = std::min(begin, tensor.offset);
-      end = std::max(end, tensor.offset + tensor.bytes);
+Status TensorSource::DetachTensors(std::span<const TensorInfo* const> kept) {
+  std::vector<const TensorInfo*> order;
+  for (const TensorInfo& tensor : tensors_) {
+    if (tensor.bytes != 0) order.push_back(&tensor);
+  }
+  std::sort(order.begin(), order.end(), [](const TensorInfo* a, const TensorInfo* b) {
+    return std::tuple(a->file, a->offset) < std::tuple(b->file, b->offset);
+  });
+  // Neighbours go together.
+  for (size_t i = 0; i < order.size();) {
+    const TensorInfo& first = *order[i];
+    uint64_t end = first.offset;
+    for (; i < order.size() && order[i]->file == first.file; ++i) {
+      if (std::find(kept.begin(), kept.end(), order[i]) != kept.end()) break;
+      end = order[i]->offset + order[i]->bytes;
     }
-    if (begin >= end) continue;
-    const Status status = files_[file].Detach(static_cast<size_t>(begin), static_cast<size_t>(end));
+    if (end == first.offset) {
+      ++i;  // Kept.
+      continue;
+    }
+    const Status status = files_[first.file].Detach(static_cast<size_t>(first.offset), static_cast<size_t>(end));
     if (!status.ok()) return status;
   }
   return Status();

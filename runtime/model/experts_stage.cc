@@ -1,13 +1,15 @@
-// The feed-forward stage of a mixture of experts (Shazeer et al. 2017; Jiang et al. 2024): a router chooses a few networks
-// for each token, and their outputs are summed by its weights.
+// The feed-forward stage of a mixture of experts (Shazeer et al. 2017; Jiang et al. 2024): a router chooses a few
+// networks for each token, and their outputs are summed by its weights.
 //
 // The weight of an expert is applied to the input of its last product, where a row is shorter work than behind it.
-// Experts are taken in ascending order, each with all tokens that chose it, a few at a time. A token's outputs are added in
-// that order whatever the others chose, so its bits do not depend on them.
+// Experts are taken in ascending order, each with all tokens that chose it, a few at a time. A token's outputs are
+// added in that order whatever the others chose, so its bits do not depend on them.
 #include <algorithm>
 #include <array>
 #include <cstring>
 
+#include "prenorm/deferred_norm.h"
+#include "prenorm/matmul_panels.h"
 #include "prenorm/norm.h"
 #include "prenorm/ops.h"
 #include "runtime/model/step_context.h"
@@ -85,7 +87,8 @@ void ForEachBatch(const Choice& choice, const LayerWeights& layer, const Op& op)
 // `rows` of w times the first `n` rows in this thread's own pack.
 void MultiplyOwn(const StepContext& context, const WeightMatrix& w, Range rows, size_t n, float* out) {
   const void* input = context.own.pack.of(ActivationFormatOf(w.type));
-  if (rows.size() != 0) MatMul(w, rows.begin, rows.end, input, n, out, w.rows, /*accumulate=*/false);
+  if (rows.size() != 0)
+    MatMul(w, rows.begin, rows.end, input, n, out, w.rows, /*accumulate=*/false, context.own.matmul);
 }
 
 // This thread's rows of act(Wgate m) * Wup m, times the expert's weight, for the tokens of a batch.
@@ -94,7 +97,8 @@ void GateUpOfBatch(StepContext& context, const Expert& expert, const Batch& batc
   const size_t dim = context.config.dim, width = context.block.expert_ffn_dim;
   if (context.n > 1) {  // A single token's row is in own.pack from the norm.
     for (size_t i = 0; i < batch.size; ++i) {
-      std::memcpy(context.own.expert_rows + i * dim, context.buffers.normed + batch.tokens[i] * dim, dim * sizeof(float));
+      std::memcpy(context.own.expert_rows + i * dim, context.buffers.normed + batch.tokens[i] * dim,
+                  dim * sizeof(float));
     }
     PackRows(context.own.expert_rows, dim, {0, batch.size}, batch.size, inputs, context.own.pack);
   }
@@ -141,12 +145,13 @@ void MixExperts(StepContext& context, const LayerWeights& layer) {
     });
   });
   context.Wait(OpSite::kGateUp);
-  const Range out_rows = context.worker.Share(context.config.dim, RowGroup());
+  const Range out_rows = context.worker.Share(context.config.dim, kSquaresBlock);
   context.Time(OpKind::kMatMul, OpSite::kDown, [&] {
-    ForEachBatch(choice, layer, [&](const Expert& expert, const Batch& batch) {
-      AddDownOfBatch(context, expert, batch, out_rows);
-    });
+    ForEachBatch(choice, layer,
+                 [&](const Expert& expert, const Batch& batch) { AddDownOfBatch(context, expert, batch, out_rows); });
   });
+  const bool last = context.layer_index + 1 == context.config.n_layers;
+  SumSquaresOfX(context, last ? OpSite::kFinalNorm : OpSite::kAttnNorm, out_rows);
   context.Wait(OpSite::kDown);
 }
 

@@ -3,8 +3,8 @@
 //   h = x + Wo Attention(RoPE(Wq n), RoPE(Wk n), Wv n),   n = norm(x)
 //   x = h + Wdown (act(Wgate m) * Wup m),                 m = norm(h)
 //
-// What a family does otherwise is in its BlockSpec, or a weight is absent: norms behind the branches, one norm for both,
-// norms of queries and keys, no gate, a mixture of experts, factors, caps.
+// What a family does otherwise is in its BlockSpec, or a weight is absent: norms behind the branches, one norm for
+// both, norms of queries and keys, no gate, a mixture of experts, factors, caps.
 //
 // Every thread computes a fixed share of each product's rows. A single token's normalized row is cheap, so each thread
 // makes its own copy and the barrier behind the norm disappears; the rows of a prompt's tokens are shared out instead.
@@ -32,7 +32,8 @@ void Embed(StepContext& context) {
     const Range mine = context.worker.Share(context.n);
     for (size_t t = mine.begin; t < mine.end; ++t) {
       const size_t position = context.step.position + t;
-      EmbedToken(context, static_cast<size_t>(context.step.tokens[t]), position, context.buffers.x + t * context.config.dim);
+      EmbedToken(context, static_cast<size_t>(context.step.tokens[t]), position,
+                 context.buffers.x + t * context.config.dim);
       for (size_t i = 0; i < context.block.ropes.size(); ++i) {
         const RopeTable& rope = context.block.ropes[i];
         RopeAngles(rope.inv_freq.data(), rope.inv_freq.size(), position, rope.magnitude, context.cos(i, t),
@@ -40,13 +41,15 @@ void Embed(StepContext& context) {
       }
     }
   });
+  const bool has_row = context.n == 1 && context.worker.Share(1).size() == 1;
+  if (has_row) SumSquaresOfX(context, OpSite::kAttnNorm, {0, context.config.dim});
   context.Wait(OpSite::kEmbed);
 }
 
 // Gate and up by the same rows, so that each thread can apply the gate to its own before the barrier. No barrier.
 void GateUp(StepContext& context, const LayerWeights& layer, const StepBuffers::Pack& pack) {
   const size_t ffn_dim = context.config.ffn_dim;
-  const Range rows = context.worker.Share(ffn_dim, RowGroup());
+  const Range rows = context.worker.Share(ffn_dim, context.row_unit());
   const bool gated = static_cast<bool>(layer.w_gate);
   context.Time(OpKind::kMatMul, OpSite::kGateUp, [&] {
     if (gated) MultiplyRows(context, ProductOf(layer.w_gate, context.gate()), rows, pack, /*accumulate=*/false);
@@ -56,8 +59,10 @@ void GateUp(StepContext& context, const LayerWeights& layer, const StepBuffers::
     for (size_t t = 0; t < context.n; ++t) {
       float* gate = context.gate() + t * ffn_dim + rows.begin;
       const float* up = context.up() + t * ffn_dim + rows.begin;
-      if (gated) GatedActivation(context.block.gate, gate, up, gate, rows.size());
-      else Activation(context.block.gate, gate, gate, rows.size());
+      if (gated)
+        GatedActivation(context.block.gate, gate, up, gate, rows.size());
+      else
+        Activation(context.block.gate, gate, gate, rows.size());
     }
   });
 }
@@ -102,7 +107,7 @@ void Logits(StepContext& context) {
   float* out = context.step.all_logits != nullptr ? context.step.all_logits : context.buffers.logits;
   const Product products[] = {{&context.weights.output, &no_bias, out, vocab_size}};
   const StepBuffers::Pack pack = NormAndPack(context, OpSite::kFinalNorm, context.weights.final_norm, products);
-  const Range rows = context.worker.Share(vocab_size, RowGroup());
+  const Range rows = context.worker.Share(vocab_size, context.row_unit());
   context.Time(OpKind::kMatMul, OpSite::kOutput, [&] {
     MultiplyRows(context, products[0], rows, pack, /*accumulate=*/false);
     const BlockSpec& block = context.block;
@@ -157,11 +162,20 @@ void RunThread(StepContext& context, std::atomic<bool>& cancelled) {
 
 }  // namespace
 
-bool RunStep(const ModelParts& model, const Step& step, StepBuffers& buffers, const KvCache& cache, Team& team) {
+bool RunStep(const ModelParts& model, const Step& step, StepBuffers& buffers, const KvCache& cache, Team& team,
+             int threads) {
   std::atomic<bool> cancelled{false};
-  team.Run([&](Worker& worker) {
-    StepContext context{model.config, model.block, model.weights, step, buffers, buffers.OfThread(worker.thread()),
-                        cache, worker, OpTimer(step.observer, worker.thread()), step.tokens.size()};
+  team.Run(threads, [&](Worker& worker) {
+    StepContext context{model.config,
+                        model.block,
+                        model.weights,
+                        step,
+                        buffers,
+                        buffers.OfThread(worker.thread()),
+                        cache,
+                        worker,
+                        OpTimer(step.observer, worker.thread()),
+                        step.tokens.size()};
     RunThread(context, cancelled);
   });
   return !cancelled.load(std::memory_order_relaxed);

@@ -40,6 +40,7 @@ struct Step {
   size_t position = 0;              ///< Of tokens[0]; position + tokens.size() fits the cache.
   bool wants_logits = true;         ///< Of the last token, into buffers.logits.
   float* all_logits = nullptr;      ///< [tokens.size(), vocab_size], or null.
+  bool deferred_norm = false;       ///< See SessionOptions::Norm; only where the block's norm is RMSNorm.
   const std::atomic<bool>* cancel = nullptr;
   OpObserver* observer = nullptr;
   StepTap* tap = nullptr;
@@ -47,6 +48,8 @@ struct Step {
 
 /// Evaluates `step` on every thread of `team`. Returns false if it was cancelled: the cache then holds keys and values
 /// of some layers at step.position and beyond, and nothing before it has changed.
-bool RunStep(const ModelParts& model, const Step& step, StepBuffers& buffers, const KvCache& cache, Team& team);
+/// `threads`: of the team, how many take part.
+bool RunStep(const ModelParts& model, const Step& step, StepBuffers& buffers, const KvCache& cache, Team& team,
+             int threads);
 
 }  // namespace prenorm

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <mutex>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -36,11 +37,13 @@ class SharedStatus {
 
 class WeightPreparation {
  public:
-  WeightPreparation(const std::vector<const TensorInfo*>& matrices, TensorSource& source,
-                    const std::function<bool(float)>& progress)
-      : source_(source), progress_(progress) {
+  /// `tables`: matrices of which only single rows are read. They stay in the mapping as they are, and of a large
+  /// vocabulary only the pages of the words in use get into memory.
+  WeightPreparation(const std::vector<const TensorInfo*>& matrices, std::span<const TensorInfo* const> tables,
+                    TensorSource& source, const std::function<bool(float)>& progress)
+      : tables_(tables), source_(source), progress_(progress) {
     for (const TensorInfo* tensor : matrices) {
-      if (CanInterleave(tensor->dtype)) matrices_.push_back(tensor);
+      if (CanInterleave(tensor->dtype) && !IsTable(*tensor)) matrices_.push_back(tensor);
     }
   }
 
@@ -54,7 +57,7 @@ class WeightPreparation {
     // Plain weights stay in the mapping, where processes share them.
     detached_ = source_.is_private_mapping() && 2 * interleaved_bytes > total_bytes_;
     if (detached_) {
-      if (Status status = source_.DetachTensors(); !status.ok()) return status;
+      if (Status status = source_.DetachTensors(tables_); !status.ok()) return status;
     }
     Team team(DefaultThreads().threads);
     scratch_bytes_ = (group_bytes + 63) / 64 * 64;
@@ -88,7 +91,7 @@ class WeightPreparation {
       const auto next = interleaved.lower_bound({tensor.file, tensor.offset});
       const bool done = next != interleaved.end() && next->first == tensor.file &&
                         next->second < tensor.offset + std::max<uint64_t>(tensor.bytes, 1);
-      if (done) continue;
+      if (done || IsTable(tensor)) continue;
       if (!shared_.ok()) return;
       const Range mine = worker.Share(tensor.bytes);
       Fill(tensor, mine.begin, mine.end);
@@ -107,7 +110,8 @@ class WeightPreparation {
       Fill(tensor, begin * group * row_bytes, end * group * row_bytes);
       InterleaveRows(tensor.dtype, tensor.cols(), source_.writable(tensor), begin, end, scratch);
     }
-    if (worker.thread() == 0) Fill(tensor, groups * group * row_bytes, tensor.bytes);  // Rows past the last whole group.
+    if (worker.thread() == 0)
+      Fill(tensor, groups * group * row_bytes, tensor.bytes);  // Rows past the last whole group.
   }
 
   void Fill(const TensorInfo& tensor, size_t begin, size_t end) {
@@ -115,8 +119,15 @@ class WeightPreparation {
     if (Status status = source_.Fill(tensor, begin, end); !status.ok()) shared_.Set(std::move(status));
   }
 
+  bool IsTable(const TensorInfo& tensor) const {
+    return std::any_of(tables_.begin(), tables_.end(), [&](const TensorInfo* table) {
+      return table->file == tensor.file && table->offset == tensor.offset;
+    });
+  }
+
   static constexpr size_t kStepBytes = 256 * 1024;
 
+  std::span<const TensorInfo* const> tables_;
   std::vector<const TensorInfo*> matrices_;  // Those that interleave.
   TensorSource& source_;
   const std::function<bool(float)>& progress_;
@@ -131,8 +142,28 @@ class WeightPreparation {
 
 Status InterleaveWeights(const std::vector<const TensorInfo*>& matrices, ModelParts& parts,
                          const std::function<bool(float)>& progress) {
-  if (Status status = WeightPreparation(matrices, *parts.source, progress).Run(); !status.ok()) return status;
+  // Whole tensors of the file whose bytes serve no product.
+  std::vector<const TensorInfo*> tables;
+  const auto serves_product = [&](const void* data) {
+    return parts.weights.output.data == data;  // Tied embeddings.
+  };
+  for (const WeightMatrix* table : {&parts.weights.token_embd, &parts.weights.position_embd}) {
+    if (table->rows == 0 || serves_product(table->data)) continue;
+    for (const TensorInfo& tensor : parts.source->tensors()) {
+      if (parts.source->writable(tensor) == table->data &&
+          tensor.bytes == table->rows * RowBytes(table->type, table->cols)) {
+        tables.push_back(&tensor);
+      }
+    }
+  }
+  if (Status status = WeightPreparation(matrices, tables, *parts.source, progress).Run(); !status.ok()) return status;
   parts.weights.ForEachMatrix([](WeightMatrix& w) { w.interleaved = true; });
+  for (WeightMatrix* table : {&parts.weights.token_embd, &parts.weights.position_embd}) {
+    const bool kept = std::any_of(tables.begin(), tables.end(), [&](const TensorInfo* tensor) {
+      return parts.source->writable(*tensor) == table->data;
+    });
+    if (kept) table->interleaved = false;
+  }
   return {};
 }
 

@@ -44,19 +44,33 @@ size_t KvCache::PrefixBytes(size_t positions) const {
   return n_heads() * (KeyCapacity(positions) + positions) * RowBytes(type_, head_dim_);
 }
 
+namespace {
+
+// Zeroes what a key block holds for positions from `used` on, so that equal prefixes are equal bytes.
+void ClearUnused(DType type, size_t head_dim, size_t used, uint8_t* block) {
+  const size_t unused = kKeyBlock - used;
+  if (type != DType::kQ8_0) {
+    const size_t element = InfoOf(type).block_bytes;
+    for (size_t d = 0; d < head_dim; ++d) std::memset(block + (d * kKeyBlock + used) * element, 0, unused * element);
+    return;
+  }
+  for (size_t d = 0; d < head_dim; ++d) {
+    uint8_t* code = block + Int8KeyIndex(used, d, head_dim);
+    if (d % 32 == 0) std::memset(code - used - 2 * kKeyBlock + 2 * used, 0, 2 * unused);  // The scales before the codes.
+    std::memset(code, 0, unused);
+  }
+}
+
+}  // namespace
+
 void KvCache::ReadPrefix(size_t positions, uint8_t* to) const {
-  const size_t row_bytes = RowBytes(type_, head_dim_), element = row_bytes / head_dim_;
+  const size_t row_bytes = RowBytes(type_, head_dim_);
   const size_t key_bytes = KeyCapacity(positions) * row_bytes, value_bytes = positions * row_bytes;
   const size_t used = positions % kKeyBlock;
   for (size_t head = 0; head < n_heads(); ++head) {
     const KvHead mine = Head(0, head);
     std::memcpy(to, mine.keys, key_bytes);
-    if (used != 0 && InfoOf(type_).block_elems == 1) {
-      uint8_t* block = to + key_bytes - kKeyBlock * row_bytes;
-      for (size_t d = 0; d < head_dim_; ++d) {
-        std::memset(block + (d * kKeyBlock + used) * element, 0, (kKeyBlock - used) * element);
-      }
-    }
+    if (used != 0) ClearUnused(type_, head_dim_, used, to + key_bytes - kKeyBlock * row_bytes);
     std::memcpy(to + key_bytes, mine.values, value_bytes);
     to += key_bytes + value_bytes;
   }

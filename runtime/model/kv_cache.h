@@ -28,8 +28,7 @@ class KvCache {
   /// Stored form of positions [0, positions), which does not depend on the capacity: for each layer and head its whole
   /// key blocks, then its values.
   size_t PrefixBytes(size_t positions) const;
-  /// In caches of plain types the places of the last key block behind `positions` become 0, so that equal prefixes have
-  /// equal bytes.
+  /// Places of the last key block behind `positions` become 0, so that equal prefixes have equal bytes.
   void ReadPrefix(size_t positions, uint8_t* to) const;
   /// Any bytes will do. positions <= capacity().
   void WritePrefix(size_t positions, const uint8_t* from) const;

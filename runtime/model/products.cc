@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "prenorm/matmul.h"
+#include "prenorm/deferred_norm.h"
+#include "prenorm/matmul_panels.h"
 #include "prenorm/norm.h"
 #include "prenorm/ops.h"
+#include "runtime/model/onednn_product.h"
 #include "runtime/model/step_context.h"
 
 namespace prenorm {
@@ -12,25 +14,127 @@ namespace {
 
 size_t Bytes(const WeightMatrix& w) { return w.rows * RowBytes(w.type, w.cols); }
 
+// The norm behind the branch that ends at `site`.
+OpSite NextNorm(const StepContext& context, OpSite site) {
+  if (site == OpSite::kAttnOutput) return OpSite::kFfnNorm;
+  return context.layer_index + 1 == context.config.n_layers ? OpSite::kFinalNorm : OpSite::kAttnNorm;
+}
+
+// This thread's part of matrix `i` of a list that is split by bytes as if it were one, in whole blocks of squares.
+Range OwnRows(const StepContext& context, std::span<const Product> products, size_t i);
+
 // First row of `w` that belongs to part `part` of `parts` or a later one, where `w` starts `before` bytes into a list
 // of `total` bytes.
-size_t Boundary(const WeightMatrix& w, size_t before, size_t total, size_t part, size_t parts) {
+size_t Boundary(const WeightMatrix& w, size_t unit, size_t before, size_t total, size_t part, size_t parts) {
   const size_t target = total * part / parts;
   if (target <= before) return 0;
   const size_t row = (target - before) / RowBytes(w.type, w.cols);
-  return row >= w.rows ? w.rows : row / RowGroup() * RowGroup();
+  return row >= w.rows ? w.rows : row / unit * unit;
+}
+
+Range OwnRows(const StepContext& context, std::span<const Product> products, size_t i) {
+  const auto thread = static_cast<size_t>(context.worker.thread());
+  const auto threads = static_cast<size_t>(context.worker.threads());
+  size_t total = 0, before = 0;
+  for (size_t k = 0; k < products.size(); ++k) {
+    total += Bytes(*products[k].w);
+    if (k < i) before += Bytes(*products[k].w);
+  }
+  const WeightMatrix& w = *products[i].w;
+  const size_t unit = context.row_unit();
+  return {Boundary(w, unit, before, total, thread, threads), Boundary(w, unit, before, total, thread + 1, threads)};
+}
+
+bool TakesSplit(const WeightMatrix& w, size_t n, const StepBuffers::Pack& pack) {
+  return pack.split != nullptr && w.type == DType::kBF16 && n >= kOneDnnTokens;
+}
+
+// Calls pack_as(format) for each format that some product wants.
+template <typename PackAs>
+void ForEachFormat(std::span<const Product> products, size_t n, const StepBuffers::Pack& pack, const PackAs& pack_as) {
+  for (const ActivationFormat format : {ActivationFormat::kF32, ActivationFormat::kInt8}) {
+    const bool wanted = std::any_of(products.begin(), products.end(), [&](const Product& product) {
+      return ActivationFormatOf(product.w->type) == format && !TakesSplit(*product.w, n, pack);
+    });
+    if (wanted) pack_as(format);
+  }
+}
+
+bool AnyTakesSplit(std::span<const Product> products, size_t n, const StepBuffers::Pack& pack) {
+  return std::any_of(products.begin(), products.end(),
+                     [&](const Product& product) { return TakesSplit(*product.w, n, pack); });
+}
+
+// oneDNN failed, for want of memory: token by token from the planes, with our own product.
+void MultiplyPlanes(const StepContext& context, const Product& product, Range rows, const bf16* planes,
+                    bool accumulate) {
+  const size_t cols = product.w->cols, n = context.n;
+  auto* row = static_cast<float*>(context.own.pack.f32);
+  for (size_t t = 0; t < n; ++t) {
+    for (size_t c = 0; c < cols; ++c) row[c] = ToF32(planes[t * cols + c]) + ToF32(planes[(n + t) * cols + c]);
+    MatMul(*product.w, rows.begin, rows.end, row, 1, product.out + t * product.stride, product.stride, accumulate);
+  }
+}
+
+// Norm and pack in one: `rows` of x with their factors [n].
+void PackDeferred(const StepContext& context, const NormWeights& norm, Range rows, const float* factors,
+                  std::span<const Product> products, const StepBuffers::Pack& pack) {
+  const size_t dim = context.config.dim;
+  if (AnyTakesSplit(products, context.n, pack)) {
+    float* normed = context.buffers.normed;
+    PackNormalized(ActivationFormat::kF32, context.x(), dim, dim, rows.begin, rows.end, context.n, norm.gain.data(),
+                   factors, normed);
+    SplitBf16(normed, dim, rows.begin, rows.end, context.n, pack.split);
+  }
+  ForEachFormat(products, context.n, pack, [&](ActivationFormat format) {
+    PackNormalized(format, context.x(), dim, dim, rows.begin, rows.end, context.n, norm.gain.data(), factors,
+                   pack.of(format));
+  });
+}
+
+StepBuffers::Pack NormAndPackDeferred(StepContext& context, OpSite site, const NormWeights& norm,
+                                      std::span<const Product> products) {
+  const size_t dim = context.config.dim;
+  const float eps = context.config.norm_eps;
+  if (context.n == 1) {
+    context.Time(OpKind::kNorm, site, [&] {
+      const float factor = InvRmsOfSquares(context.buffers.squares, dim, eps);
+      PackDeferred(context, norm, {0, 1}, &factor, products, context.own.pack);
+    });
+    return context.own.pack;
+  }
+  context.Time(OpKind::kNorm, site, [&] {
+    const Range mine = context.worker.Share(context.n, PackTile());
+    for (size_t t = mine.begin; t < mine.end; ++t) {
+      SumSquares(context.x() + t * dim, dim, context.own.squares);
+      context.buffers.factors[t] = InvRmsOfSquares(context.own.squares, dim, eps);
+    }
+    PackDeferred(context, norm, mine, context.buffers.factors, products, context.buffers.pack);
+  });
+  context.Wait(site);
+  return context.buffers.pack;
 }
 
 }  // namespace
 
+size_t StepContext::row_unit() const {
+  static_assert(kOneDnnRows % kSquaresBlock == 0);
+  return buffers.pack.split != nullptr && n >= kOneDnnTokens ? kOneDnnRows : kSquaresBlock;
+}
+
 void PackRows(const float* input, size_t width, Range rows, size_t n, std::span<const Product> products,
               const StepBuffers::Pack& pack) {
-  for (const ActivationFormat format : {ActivationFormat::kF32, ActivationFormat::kInt8}) {
-    const bool wanted = std::any_of(products.begin(), products.end(), [&](const Product& product) {
-      return ActivationFormatOf(product.w->type) == format;
-    });
-    if (wanted) PackActivations(format, input, width, width, rows.begin, rows.end, n, pack.of(format));
-  }
+  if (AnyTakesSplit(products, n, pack)) SplitBf16(input, width, rows.begin, rows.end, n, pack.split);
+  ForEachFormat(products, n, pack, [&](ActivationFormat format) {
+    PackActivations(format, input, width, width, rows.begin, rows.end, n, pack.of(format));
+  });
+}
+
+void SumSquaresOfX(StepContext& context, OpSite norm_site, Range elements) {
+  if (!context.deferred_norm() || context.n != 1 || elements.size() == 0) return;
+  context.Time(OpKind::kNorm, norm_site, [&] {
+    SumSquares(context.x() + elements.begin, elements.size(), context.buffers.squares + elements.begin / kSquaresBlock);
+  });
 }
 
 void Normalize(const StepContext& context, const float* gain, const float* bias, const float* x, float* out,
@@ -50,6 +154,9 @@ StepBuffers::Pack NormAndPack(StepContext& context, OpSite site, const NormWeigh
                               std::span<const Product> products) {
   const size_t dim = context.config.dim;
   if (!norm) return PackInput(context, site, context.x(), dim, products);
+  // A mixture gathers normalized rows.
+  const bool gathers = site == OpSite::kFfnNorm && !context.weights.layers[context.layer_index].experts.empty();
+  if (context.deferred_norm() && !gathers) return NormAndPackDeferred(context, site, norm, products);
   if (context.n == 1) {
     float* row = context.own.row;
     context.Time(OpKind::kNorm, site, [&] {
@@ -84,15 +191,8 @@ StepBuffers::Pack PackInput(StepContext& context, OpSite site, const float* inpu
 void Multiply(StepContext& context, OpSite site, std::span<const Product> products, const StepBuffers::Pack& pack,
               bool accumulate) {
   context.Time(OpKind::kMatMul, site, [&] {
-    const auto thread = static_cast<size_t>(context.worker.thread());
-    const auto threads = static_cast<size_t>(context.worker.threads());
-    size_t total = 0, before = 0;
-    for (const Product& product : products) total += Bytes(*product.w);
-    for (const Product& product : products) {
-      const Range rows{Boundary(*product.w, before, total, thread, threads),
-                       Boundary(*product.w, before, total, thread + 1, threads)};
-      MultiplyRows(context, product, rows, pack, accumulate);
-      before += Bytes(*product.w);
+    for (size_t i = 0; i < products.size(); ++i) {
+      MultiplyRows(context, products[i], OwnRows(context, products, i), pack, accumulate);
     }
   });
 }
@@ -100,8 +200,15 @@ void Multiply(StepContext& context, OpSite site, std::span<const Product> produc
 void MultiplyRows(StepContext& context, const Product& product, Range rows, const StepBuffers::Pack& pack,
                   bool accumulate) {
   if (rows.size() == 0) return;
-  const void* input = pack.of(ActivationFormatOf(product.w->type));
-  MatMul(*product.w, rows.begin, rows.end, input, context.n, product.out, product.stride, accumulate);
+  if (TakesSplit(*product.w, context.n, pack)) {
+    if (!OneDnnMatMul(*product.w, rows, pack.split, context.n, product.out, product.stride, accumulate)) {
+      MultiplyPlanes(context, product, rows, pack.split, accumulate);
+    }
+  } else {
+    const void* input = pack.of(ActivationFormatOf(product.w->type));
+    MatMul(*product.w, rows.begin, rows.end, input, context.n, product.out, product.stride, accumulate,
+           context.own.matmul);
+  }
   if (product.bias->empty()) return;
   for (size_t t = 0; t < context.n; ++t) {
     AddInPlace(product.out + t * product.stride + rows.begin, product.bias->data() + rows.begin, rows.size());
@@ -110,22 +217,26 @@ void MultiplyRows(StepContext& context, const Product& product, Range rows, cons
 
 namespace {
 
-// x += residual_scale * norm(branch). A single token's norm is every thread's own, and the sum is shared by elements.
-void JoinBranch(StepContext& context, OpSite site, const NormWeights& norm) {
+// x += residual_scale * norm(branch), with the branch of `site`. A single token's norm is every thread's own, and the
+// sum is shared by elements.
+void JoinBranch(StepContext& context, OpSite branch_site, OpSite site, const NormWeights& norm) {
   const size_t dim = context.config.dim;
   const bool one = context.n == 1;
   const Range tokens = one ? Range{0, 1} : context.worker.Share(context.n);
-  const Range cols = one ? context.worker.Share(dim) : Range{0, dim};
+  const Range cols = one ? context.worker.Share(dim, kSquaresBlock) : Range{0, dim};
   context.Time(norm ? OpKind::kNorm : OpKind::kResidual, site, [&] {
     float* row = context.own.row;
     for (size_t t = tokens.begin; t < tokens.end; ++t) {
       const float* branch = context.branch() + t * dim;
-      if (norm) Normalize(context, norm, branch, row, 1, dim);
-      else std::memcpy(row, branch, dim * sizeof(float));
+      if (norm)
+        Normalize(context, norm, branch, row, 1, dim);
+      else
+        std::memcpy(row, branch, dim * sizeof(float));
       ScaleInPlace(row + cols.begin, context.block.residual_scale, cols.size());
       AddInPlace(context.x() + t * dim + cols.begin, row + cols.begin, cols.size());
     }
   });
+  SumSquaresOfX(context, NextNorm(context, branch_site), cols);
   context.Wait(site);
 }
 
@@ -137,8 +248,9 @@ void AddBranch(StepContext& context, OpSite site, const float* input, size_t wid
   const Product products[] = {ProductOf(linear, plain ? context.x() : context.branch())};
   const StepBuffers::Pack pack = PackInput(context, site, input, width, products);
   Multiply(context, site, products, pack, /*accumulate=*/plain);
+  if (plain) SumSquaresOfX(context, NextNorm(context, site), OwnRows(context, products, 0));
   context.Wait(site);
-  if (!plain) JoinBranch(context, norm_site, norm);
+  if (!plain) JoinBranch(context, site, norm_site, norm);
 }
 
 }  // namespace prenorm

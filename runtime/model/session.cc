@@ -16,10 +16,12 @@
 #include "runtime/loader/mapped_file.h"
 #include "runtime/model/forward.h"
 #include "runtime/model/kv_cache.h"
+#include "runtime/model/onednn_product.h"
 #include "runtime/model/parts.h"
 #include "runtime/model/session_state.h"
 #include "runtime/model/step_buffers.h"
 #include "runtime/parallel/team.h"
+#include "runtime/parallel/thread_governor.h"
 
 namespace prenorm {
 namespace {
@@ -42,6 +44,10 @@ Status CheckOptions(const SessionOptions& options, const ModelConfig& config) {
                                               std::to_string(config.max_seq_len) + " tokens, asked for " +
                                               std::to_string(options.context)};
   }
+  if (options.cache == SessionOptions::Cache::kInt8 && config.head_dim % 32 != 0) {
+    return {StatusCode::kInvalidArgument, "cache: int8 needs heads of a multiple of 32 elements, found " +
+                                              std::to_string(config.head_dim) + "\nuse f16"};
+  }
   return {};
 }
 
@@ -53,16 +59,25 @@ DType CacheType(SessionOptions::Cache cache, const Model& model) {
       return DType::kF16;
     case SessionOptions::Cache::kBF16:
       return DType::kBF16;
+    case SessionOptions::Cache::kInt8:
+      return DType::kQ8_0;
     case SessionOptions::Cache::kAuto:
       break;
   }
   return model.quantization() == InfoOf(DType::kF32).name ? DType::kF32 : DType::kF16;
 }
 
+// Where oneDNN is to take products of BF16 matrices. It is not loaded for models that have none.
+bool SplitsBf16(const SessionOptions& options, const Model& model) {
+  return !options.deterministic && options.chunk >= kOneDnnTokens &&
+         model.quantization() == InfoOf(DType::kBF16).name && OneDnnServes();
+}
+
 }  // namespace
 
 struct Session::Impl {
-  Impl(std::shared_ptr<const Model> shared_model, int threads) : model(std::move(shared_model)), team(threads) {}
+  Impl(std::shared_ptr<const Model> shared_model, int threads)
+      : model(std::move(shared_model)), team(threads), governor(threads) {}
 
   Status Check(std::span<const TokenId> tokens) const;
   Status EvalChunks(std::span<const TokenId> tokens, float* all_logits);
@@ -75,10 +90,12 @@ struct Session::Impl {
 
   std::shared_ptr<const Model> model;
   Team team;
+  ThreadGovernor governor;  // Of steps of one token, which cost about the same.
   KvCache cache;
   StepBuffers buffers;
   size_t chunk = 0;
   std::vector<TokenId> tokens;  // Evaluated so far.
+  bool deferred_norm = false;
   bool has_logits = false;
   std::array<uint64_t, kTimedTokens + 1> eval_ns{};  // By count of tokens.
   const std::atomic<bool>* cancel = nullptr;
@@ -135,10 +152,12 @@ Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> mo
   const int threads = options.threads != 0 ? options.threads : DefaultThreads().threads;
   auto impl = std::make_unique<Impl>(model, threads);
   impl->chunk = std::min(options.chunk, capacity);
+  impl->deferred_norm = options.norm == SessionOptions::Norm::kDeferred;
   Result<KvCache> cache = KvCache::Create(config, CacheType(options.cache, *model), capacity);
   if (!cache.ok()) return cache.status();
   impl->cache = std::move(cache).value();
-  Result<StepBuffers> buffers = StepBuffers::Create(config, model->parts().block, impl->chunk, capacity, threads);
+  Result<StepBuffers> buffers =
+      StepBuffers::Create(config, model->parts().block, impl->chunk, capacity, threads, SplitsBf16(options, *model));
   if (!buffers.ok()) return buffers.status();
   impl->buffers = std::move(buffers).value();
   return std::unique_ptr<Session>(new Session(std::move(impl)));
@@ -168,11 +187,18 @@ Status Session::Impl::EvalChunks(std::span<const TokenId> new_tokens, float* all
     step.position = position() + done;
     step.wants_logits = done + step.tokens.size() == new_tokens.size();
     step.all_logits = all_logits == nullptr ? nullptr : all_logits + done * model->config().vocab_size;
+    step.deferred_norm = deferred_norm;
     step.cancel = cancel;
     step.observer = observer;
     step.tap = tap;
-    if (!RunStep(model->parts(), step, buffers, cache, team)) {
+    const bool one_token = step.tokens.size() == 1;
+    const auto begin = std::chrono::steady_clock::now();
+    if (!RunStep(model->parts(), step, buffers, cache, team, one_token ? governor.threads() : team.threads())) {
       return {StatusCode::kCancelled, "evaluation was cancelled"};
+    }
+    if (one_token) {
+      const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - begin;
+      governor.Record(static_cast<uint64_t>(time.count()));
     }
     done += step.tokens.size();
   }

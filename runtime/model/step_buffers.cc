@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "prenorm/attention.h"
+#include "prenorm/deferred_norm.h"
+#include "prenorm/matmul_panels.h"
 
 namespace prenorm {
 namespace {
@@ -16,7 +18,8 @@ class Layout {
  public:
   template <typename T>
   void Add(T*& pointer, size_t bytes) {
-    assignments_.push_back([&pointer, offset = total_](uint8_t* base) { pointer = reinterpret_cast<T*>(base + offset); });
+    assignments_.push_back(
+        [&pointer, offset = total_](uint8_t* base) { pointer = reinterpret_cast<T*>(base + offset); });
     total_ += (bytes + 63) / 64 * 64;
   }
   size_t total() const { return total_; }
@@ -32,10 +35,11 @@ class Layout {
 }  // namespace
 
 Result<StepBuffers> StepBuffers::Create(const ModelConfig& config, const BlockSpec& block, size_t chunk,
-                                        size_t capacity, int threads) {
+                                        size_t capacity, int threads, bool split_bf16) {
   const size_t q_dim = config.n_heads * config.head_dim;
   const size_t kv_dim = config.n_kv_heads * config.head_dim;
-  const size_t widest = (std::max({config.dim, q_dim, config.ffn_dim, block.expert_ffn_dim}) + 31) / 32 * 32;  // int8 packs want whole blocks
+  const size_t widest = (std::max({config.dim, q_dim, config.ffn_dim, block.expert_ffn_dim}) + 31) / 32 *
+                        32;  // int8 packs want whole blocks
   const size_t group = config.n_heads / config.n_kv_heads;
   const size_t tile_rows = kAttentionTokens * group;
   const size_t position_chunks = (capacity + kAttentionChunk - 1) / kAttentionChunk;
@@ -44,6 +48,9 @@ Result<StepBuffers> StepBuffers::Create(const ModelConfig& config, const BlockSp
   Layout shared;
   const auto floats = [&](float*& pointer, size_t cols) { shared.Add(pointer, chunk * cols * sizeof(float)); };
   floats(buffers.x, config.dim);
+  const size_t squares_bytes = (config.dim + kSquaresBlock - 1) / kSquaresBlock * sizeof(double);
+  shared.Add(buffers.squares, squares_bytes);
+  floats(buffers.factors, 1);
   floats(buffers.normed, config.dim);
   floats(buffers.q, q_dim);
   floats(buffers.k, kv_dim);
@@ -63,17 +70,22 @@ Result<StepBuffers> StepBuffers::Create(const ModelConfig& config, const BlockSp
   shared.Add(buffers.pack.f32, ActivationBytes(ActivationFormat::kF32, widest, chunk));
   shared.Add(buffers.pack.int8, ActivationBytes(ActivationFormat::kInt8, widest, chunk));
 
+  if (split_bf16) shared.Add(buffers.pack.split, 2 * widest * chunk * sizeof(bf16));
+
   Layout own;
   Private& first = buffers.first_private;
   const size_t own_tokens = block.n_experts == 0 ? 1 : kExpertTokens;
   own.Add(first.pack.f32, ActivationBytes(ActivationFormat::kF32, widest, own_tokens));
   own.Add(first.pack.int8, ActivationBytes(ActivationFormat::kInt8, widest, own_tokens));
   own.Add(first.expert_rows, block.n_experts == 0 ? 0 : kExpertTokens * config.dim * sizeof(float));
+  own.Add(first.squares, squares_bytes);
   own.Add(first.row, std::max(config.dim, q_dim) * sizeof(float));
   own.Add(first.q, std::max(tile_rows, config.n_heads) * config.head_dim * sizeof(float));
   own.Add(first.out_tile, tile_rows * config.head_dim * sizeof(float));
   own.Add(first.visible, tile_rows * sizeof(size_t));
-  own.Add(first.attention, AttentionScratchBytes(tile_rows, config.head_dim));
+  // Tiles have so many rows that the type does not matter; one token has fewer, for which int8 needs as much.
+  own.Add(first.attention, AttentionScratchBytes(tile_rows, config.head_dim, DType::kQ8_0));
+  own.Add(first.matmul, MatMulScratchBytes(widest));
   buffers.private_bytes = own.total();
 
   Result<Buffer> memory =
@@ -92,13 +104,15 @@ StepBuffers::Private StepBuffers::OfThread(int thread) const {
     return reinterpret_cast<decltype(pointer)>(reinterpret_cast<uint8_t*>(pointer) + offset);
   };
   const Private& first = first_private;
-  return {{moved(first.pack.f32), moved(first.pack.int8)},
+  return {{moved(first.pack.f32), moved(first.pack.int8), /*split=*/nullptr},
           moved(first.expert_rows),
+          moved(first.squares),
           moved(first.row),
           moved(first.q),
           moved(first.out_tile),
           moved(first.visible),
-          moved(first.attention)};
+          moved(first.attention),
+          moved(first.matmul)};
 }
 
 }  // namespace prenorm

@@ -20,28 +20,33 @@ inline constexpr size_t kExpertTokens = 16;
 
 /// Work space for up to `chunk` tokens. All f32 unless said otherwise.
 struct StepBuffers {
-  /// `capacity`: positions of the cache, which bound the partial results of one token's attention.
+  /// `split_bf16`: BF16 matrices may be multiplied by oneDNN. `capacity`: positions of the cache, which bound the partial results of one token's attention.
   static Result<StepBuffers> Create(const ModelConfig& config, const BlockSpec& block, size_t chunk, size_t capacity,
-                                    int threads);
+                                    int threads, bool split_bf16);
 
   /// Inputs of products: one region a format, because matrices of one stage may want different ones.
   struct Pack {
     void* f32;
     void* int8;
+    bf16* split = nullptr;  // Planes of SplitBf16, [2, n, cols]; null: BF16 matrices take f32
     void* of(ActivationFormat format) const { return format == ActivationFormat::kF32 ? f32 : int8; }
   };
   /// What a thread needs for itself.
   struct Private {
     Pack pack;         // one token, of a mixture kExpertTokens
     float* expert_rows;  // [kExpertTokens, dim], of a mixture only
+    double* squares;   // [ceil(dim / kSquaresBlock)], of a prompt's row
     float* row;        // [max(dim, n_heads * head_dim)], a normalized row or one token's attention
     float* q;          // [kAttentionTokens, group, head_dim] of a tile, or [n_heads, head_dim] of one token
     float* out_tile;   // [kAttentionTokens, group, head_dim]
     size_t* visible;   // [kAttentionTokens, group], end of the positions that a query row sees
     void* attention;   // AttentionScratchBytes
+    void* matmul;      // MatMulScratchBytes
   };
 
   float* x = nullptr;       // [chunk, dim], the residual stream
+  double* squares = nullptr;  // [ceil(dim / kSquaresBlock)], SumSquares of one token's x, for a deferred norm
+  float* factors = nullptr;   // [chunk], 1 / rms of each row of x, likewise
   float* normed = nullptr;  // [chunk, dim]
   float* q = nullptr;       // [chunk, n_heads * head_dim]
   float* k = nullptr;       // [chunk, n_kv_heads * head_dim]

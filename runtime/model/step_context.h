@@ -39,6 +39,11 @@ struct StepContext {
   float* sin(size_t rope, size_t t) const { return buffers.sin + angles(rope, t); }
   size_t angles(size_t rope, size_t t) const { return (rope * step.tokens.size() + t) * (config.rope_dim / 2); }
 
+  /// Whether norms of x take their sum of squares from whoever wrote x, and apply 1 / rms inside the next pack.
+  bool deferred_norm() const { return step.deferred_norm && block.norm == NormKind::kRms; }
+  /// Threads split the rows of products at multiples of this: whole interleave groups, blocks of squares, pieces of oneDNN.
+  size_t row_unit() const;
+
   template <typename Op>
   void Time(OpKind kind, OpSite site, const Op& op) {
     timer.Time(kind, site, layer_index < config.n_layers ? static_cast<int>(layer_index) : -1, op);
@@ -77,6 +82,10 @@ inline void Normalize(const StepContext& context, const NormWeights& norm, const
 /// itself, without a barrier, and the row is in own.row; else the rows are in buffers.normed.
 StepBuffers::Pack NormAndPack(StepContext& context, OpSite site, const NormWeights& norm,
                               std::span<const Product> products);
+
+/// What a deferred norm needs of one token's x, from elements [begin, end) that this thread has just written: begin is a
+/// multiple of kSquaresBlock, end too or dim. Nothing unless norms are deferred. `norm_site`: of the norm that follows.
+void SumSquaresOfX(StepContext& context, OpSite norm_site, Range elements);
 
 /// `rows` of `input` [n, width] packed in each format that some product wants. No barrier, no event.
 void PackRows(const float* input, size_t width, Range rows, size_t n, std::span<const Product> products,

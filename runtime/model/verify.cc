@@ -156,6 +156,7 @@ class Verifier {
   double AllowedOfAttention() const {
     if (options_.tolerance > 0.0) return options_.tolerance;
     if (session_.cache_type() == DType::kF32) return kExact;
+    if (session_.cache_type() == DType::kQ8_0) return kInt8;
     return session_.cache_type() == DType::kF16 ? kF16Cache : kBf16Cache;
   }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "prenorm/dequantize.h"
+#include "prenorm/quantize.h"
 #include "prenorm/types.h"
 
 namespace prenorm::reference {
@@ -57,6 +58,17 @@ void RoundToCodes(std::span<double> x) {
 // As the cache stores it.
 void RoundToType(DType type, Rows& x) {
   if (type == DType::kF32) return;
+  if (type == DType::kQ8_0) {
+    const size_t run = InfoOf(type).block_elems;
+    std::vector<float> single(x.values.begin(), x.values.end());
+    std::vector<uint8_t> block(InfoOf(type).block_bytes);
+    for (size_t at = 0; at < single.size(); at += run) {
+      QuantizeRow(type, single.data() + at, run, block.data());
+      DequantizeRow(type, block.data(), run, single.data() + at);
+    }
+    x.values.assign(single.begin(), single.end());
+    return;
+  }
   for (double& value : x.values) {
     const auto single = static_cast<float>(value);
     value = static_cast<double>(type == DType::kF16 ? ToF32(ToF16(single)) : ToF32(ToBf16(single)));

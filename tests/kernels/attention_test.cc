@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "prenorm/dequantize.h"
+#include "prenorm/quantize.h"
 #include "prenorm/target.h"
 
 namespace prenorm {
@@ -23,8 +25,12 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 class Case {
  public:
   Case(DType type, size_t head_dim, size_t positions, size_t rows, float score_scale = 1.0f, uint32_t seed = 1)
-      : head_dim_(head_dim), positions_(positions), rows_(rows), keys_(positions * head_dim),
-        values_(positions * head_dim), queries_(rows * head_dim) {
+      : head_dim_(head_dim),
+        positions_(positions),
+        rows_(rows),
+        keys_(positions * head_dim),
+        values_(positions * head_dim),
+        queries_(rows * head_dim) {
     std::mt19937 random(seed + static_cast<uint32_t>(head_dim * 1000 + positions));
     std::normal_distribution<float> normal;
     for (float& x : keys_) x = normal(random);
@@ -45,6 +51,19 @@ class Case {
         if (args_.cache.type == DType::kF16) x = ToF32(ToF16(x));
         if (args_.cache.type == DType::kBF16) x = ToF32(ToBf16(x));
       }
+      if (args_.cache.type == DType::kQ8_0) RoundToInt8(*floats);
+    }
+  }
+
+  // Runs of 32 with anything that is not finite are NaN.
+  static void RoundToInt8(std::vector<float>& floats) {
+    for (size_t at = 0; at < floats.size(); at += 32) {
+      float* const run = floats.data() + at;
+      const bool finite = std::all_of(run, run + 32, [](float x) { return std::isfinite(x); });
+      unsigned char block[34];
+      QuantizeRow(DType::kQ8_0, run, 32, block);
+      DequantizeRow(DType::kQ8_0, block, 32, run);
+      if (!finite) std::fill_n(run, 32, kNaN);
     }
   }
 
@@ -56,7 +75,7 @@ class Case {
       std::copy_n(&queries_[(first_row + r) * head_dim_], head_dim_, &q[r * stride]);
     }
     std::vector<float> out(rows * stride, 42.0f);
-    std::vector<unsigned char> scratch(AttentionScratchBytes(rows, head_dim_), 0xFF);
+    std::vector<unsigned char> scratch(AttentionScratchBytes(rows, head_dim_, args_.cache.type), 0xFF);
     Attention(args_, q.data(), stride, visible_end.data(), rows, out.data(), stride, scratch.data());
     std::vector<float> result;
     for (size_t r = 0; r < rows; ++r) {
@@ -120,6 +139,9 @@ class Case {
 };
 
 constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kBF16};
+constexpr DType kAllTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0};
+
+bool Fits(DType type, size_t head_dim) { return head_dim % InfoOf(type).block_elems == 0; }
 
 // Scores of size s are off by about s * 2^-24 * sqrt(head_dim), and so are the logarithms of the weights.
 constexpr double kTolerance = 4e-6;
@@ -138,8 +160,9 @@ std::vector<size_t> Causal(size_t first, size_t rows) {
 }
 
 TEST_P(AttentionTest, AgreesWithTheOracleForAllShapes) {
-  for (const DType type : kTypes) {
+  for (const DType type : kAllTypes) {
     for (const size_t head_dim : {1, 8, 32, 64, 72, 80, 96, 128, 256}) {
+      if (!Fits(type, head_dim)) continue;
       for (const size_t positions : {1, 2, 15, 16, 17, 31, 32, 33, 64, 255, 256, 257, 512, 600}) {
         const Case c(type, head_dim, positions, 3);
         ASSERT_NO_FATAL_FAILURE(c.ExpectNearOracle(std::vector<size_t>(3, positions), kTolerance));
@@ -175,8 +198,9 @@ TEST_P(AttentionTest, SoftCapsTheScores) {
 }
 
 TEST_P(AttentionTest, BitsDoNotDependOnTheOtherRows) {
-  for (const DType type : kTypes) {
+  for (const DType type : kAllTypes) {
     for (const size_t head_dim : {64, 80}) {
+      if (!Fits(type, head_dim)) continue;
       for (const size_t window : {0, 100}) {
         constexpr size_t kRows = 40;
         Case c(type, head_dim, 560, kRows);
@@ -199,21 +223,34 @@ TEST_P(AttentionTest, BitsDoNotDependOnTheOtherRows) {
 }
 
 TEST_P(AttentionTest, ChunksMergeToTheSameBits) {
-  for (const size_t window : {0, 300}) {
-    Case c(DType::kF16, 64, 1000, 9);
-    c.args_.window = window;
-    const std::vector<size_t> visible_end = {1000, 1000, 999, 513, 512, 511, 256, 1, 0};
-    const std::vector<float> expected = c.Run(visible_end);
-    constexpr size_t kChunks = 4;
-    std::vector<float> partials(kChunks * 9 * AttentionPartialFloats(64));
-    std::vector<unsigned char> scratch(AttentionScratchBytes(9, 64));
-    for (const size_t chunk : {2, 0, 3, 1}) {
-      AttentionChunk(c.args_, c.queries_.data(), 64, visible_end.data(), 9, chunk,
-                     &partials[chunk * 9 * AttentionPartialFloats(64)], scratch.data());
+  for (const DType type : {DType::kF16, DType::kQ8_0}) {
+    for (const size_t window : {0, 300}) {
+      Case c(type, 64, 1000, 9);
+      c.args_.window = window;
+      const std::vector<size_t> visible_end = {1000, 1000, 999, 513, 512, 511, 256, 1, 0};
+      const std::vector<float> expected = c.Run(visible_end);
+      constexpr size_t kChunks = 4;
+      std::vector<float> partials(kChunks * 9 * AttentionPartialFloats(64));
+      std::vector<unsigned char> scratch(AttentionScratchBytes(9, 64, type));
+      for (const size_t chunk : {2, 0, 3, 1}) {
+        AttentionChunk(c.args_, c.queries_.data(), 64, visible_end.data(), 9, chunk,
+                       &partials[chunk * 9 * AttentionPartialFloats(64)], scratch.data());
+      }
+      std::vector<float> merged(9 * 64);
+      AttentionMerge(partials.data(), kChunks, 9, 64, merged.data(), 64);
+      EXPECT_EQ(0, std::memcmp(merged.data(), expected.data(), merged.size() * sizeof(float))) << ActiveTarget();
     }
-    std::vector<float> merged(9 * 64);
-    AttentionMerge(partials.data(), kChunks, 9, 64, merged.data(), 64);
-    EXPECT_EQ(0, std::memcmp(merged.data(), expected.data(), merged.size() * sizeof(float))) << ActiveTarget();
+  }
+}
+
+TEST_P(AttentionTest, WhatIsNotFiniteStaysSoInAnInt8Cache) {
+  for (const float poison : {kNaN, std::numeric_limits<float>::infinity()}) {
+    Case c(DType::kQ8_0, 64, 40, 2);
+    c.values_[30 * 64 + 5] = poison;
+    c.Store();
+    const std::vector<float> out = c.Run({30, 31});
+    for (size_t d = 0; d < 64; ++d) EXPECT_FALSE(std::isnan(out[d]));
+    for (size_t d = 0; d < 64; ++d) EXPECT_EQ(std::isnan(out[64 + d]), d < 32) << d;
   }
 }
 

@@ -58,6 +58,16 @@ class HashedModel {
     }
   }
 
+  const std::vector<HashedTensor>& tensors() const { return tensors_; }
+
+  /// Multiplies the values of Hugging Face tensor `name`.
+  void Scale(const std::string& name, float factor) {
+    for (HashedTensor& tensor : tensors_) {
+      if (tensor.hf != name) continue;
+      for (float& value : tensor.values) value *= factor;
+    }
+  }
+
   /// `folder` gets config.json, model.safetensors and tokenizer.json.
   void WriteFolder(const std::filesystem::path& folder) const {
     std::filesystem::create_directories(folder);

@@ -33,6 +33,7 @@ Status CheckMemory(const std::string& path, const Options& options) {
 SessionOptions::Cache CacheType(const std::string& name) {
   if (name == "f32") return SessionOptions::Cache::kF32;
   if (name == "f16") return SessionOptions::Cache::kF16;
+  if (name == "int8") return SessionOptions::Cache::kInt8;
   if (name == "bf16") return SessionOptions::Cache::kBF16;
   return SessionOptions::Cache::kAuto;
 }
@@ -87,6 +88,9 @@ Result<std::unique_ptr<Session>> OpenSession(const OpenedModel& opened, const Op
   session_options.context = options.context > 0 ? static_cast<size_t>(options.context) : std::min(least_context, longest);
   session_options.threads = static_cast<int>(options.threads);
   session_options.cache = CacheType(options.cache);
+  session_options.deterministic = options.deterministic;
+  if (options.norm == "input") session_options.norm = SessionOptions::Norm::kAtInput;
+  if (options.norm == "deferred") session_options.norm = SessionOptions::Norm::kDeferred;
   session_options.chunk = static_cast<size_t>(options.chunk);
   Result<std::unique_ptr<Session>> session = Session::Create(opened.model, session_options);
   if (!session.ok() || options.quiet || !StderrIsTerminal()) return session;

@@ -40,6 +40,8 @@ struct Options {
   int64_t context = 0;
   int64_t chunk = 512;
   std::string cache = "auto";
+  std::string norm = "auto";
+  bool deterministic = false;
   bool no_mmap = false;
   bool no_memory_check = false;
   std::string session;

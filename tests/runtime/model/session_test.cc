@@ -37,6 +37,24 @@ TEST_F(SessionTest, LogitsDoNotDependOnThreadsOrChunks) {
   }
 }
 
+TEST_F(SessionTest, AnInt8CacheGivesTheSameBytesHoweverItIsFilled) {
+  const std::vector<TokenId> tokens = SomeTokens(300, *model_);
+  SessionOptions options;
+  options.cache = SessionOptions::Cache::kInt8;
+  options.threads = 1;
+  const std::vector<float> expected = AllLogits(*MakeSession(model_, options), tokens);
+  for (const int threads : {2, 3}) {
+    for (const size_t chunk : {1, 7, 64}) {
+      options.threads = threads;
+      options.chunk = chunk;
+      EXPECT_TRUE(SameBytes(AllLogits(*MakeSession(model_, options), tokens), expected)) << threads << " " << chunk;
+    }
+  }
+  const auto f16 = MakeSession(model_), int8 = MakeSession(model_, options);
+  EXPECT_EQ(int8->cache_type(), DType::kQ8_0);
+  EXPECT_LT(int8->memory_bytes(), f16->memory_bytes());
+}
+
 TEST_F(SessionTest, LastLogitsEqualTheLastRowOfAllLogits) {
   const std::vector<TokenId> tokens = SomeTokens(70, *model_);
   const auto whole = MakeSession(model_);
@@ -87,6 +105,9 @@ TEST_F(SessionTest, CacheTypesAgreeWithinTheirRounding) {
   EXPECT_LT(f16_distance, 0.05f);
   EXPECT_GT(bf16_distance, f16_distance);
   EXPECT_LT(bf16_distance, 0.5f);
+  const float int8_distance = distance(SessionOptions::Cache::kInt8);
+  EXPECT_GT(int8_distance, f16_distance);
+  EXPECT_LT(int8_distance, 0.5f);
 }
 
 TEST_F(SessionTest, WithoutMappingTheSameLogits) {
