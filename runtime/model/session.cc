@@ -21,6 +21,7 @@
 #include "runtime/model/session_state.h"
 #include "runtime/model/step_buffers.h"
 #include "runtime/parallel/team.h"
+#include "runtime/parallel/preemptions.h"
 #include "runtime/parallel/thread_governor.h"
 
 namespace prenorm {
@@ -192,13 +193,14 @@ Status Session::Impl::EvalChunks(std::span<const TokenId> new_tokens, float* all
     step.observer = observer;
     step.tap = tap;
     const bool one_token = step.tokens.size() == 1;
+    const long preemptions = one_token ? Preemptions() : 0;
     const auto begin = std::chrono::steady_clock::now();
     if (!RunStep(model->parts(), step, buffers, cache, team, one_token ? governor.threads() : team.threads())) {
       return {StatusCode::kCancelled, "evaluation was cancelled"};
     }
     if (one_token) {
       const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - begin;
-      governor.Record(static_cast<uint64_t>(time.count()));
+      governor.Record(static_cast<uint64_t>(time.count()), Preemptions() != preemptions);
     }
     done += step.tokens.size();
   }

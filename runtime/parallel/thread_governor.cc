@@ -25,7 +25,7 @@ void ThreadGovernor::EndTrial() {
   until_trial_ = pause_;
 }
 
-void ThreadGovernor::Record(uint64_t ns) {
+void ThreadGovernor::Record(uint64_t ns, bool preempted) {
   if (all_ == 1) return;
   const auto time = static_cast<double>(ns);
   if (usual_ != 0) {
@@ -34,10 +34,11 @@ void ThreadGovernor::Record(uint64_t ns) {
     return;
   }
   average_ = average_ == 0.0 ? time : 0.75 * average_ + 0.25 * time;
+  preempted_ = 0.75 * preempted_ + (preempted ? 0.25 : 0.0);
   if (now_ == all_) fastest_ = fastest_ == 0.0 ? time : std::min(time, 1.001 * fastest_);
   if (until_trial_ > 0) --until_trial_;
   if (until_trial_ > 0) return;
-  const bool disturbed = average_ > kDisturbed * fastest_;
+  const bool disturbed = average_ > kDisturbed * fastest_ || preempted_ > kPreempted;
   if (now_ == all_ && !disturbed) {
     pause_ = kFirstPause;  // Nothing to try; the next disturbance is met at once.
     return;

@@ -9,11 +9,12 @@ namespace prenorm {
 namespace {
 
 // Drives `steps` steps whose time is a function of the threads; returns the share of them that used `threads`.
-double ShareOfSteps(ThreadGovernor& governor, int steps, int threads, const std::function<uint64_t(int)>& time) {
+double ShareOfSteps(ThreadGovernor& governor, int steps, int threads, const std::function<uint64_t(int)>& time,
+                    bool preempted = false) {
   int hits = 0;
   for (int i = 0; i < steps; ++i) {
     hits += governor.threads() == threads;
-    governor.Record(time(governor.threads()));
+    governor.Record(time(governor.threads()), preempted);
   }
   return static_cast<double>(hits) / steps;
 }
@@ -42,6 +43,20 @@ TEST(ThreadGovernorTest, BesideACompetitorOneThreadIsFoundAndKept) {
     ShareOfSteps(governor, 60, 1, Beside);
     EXPECT_GT(ShareOfSteps(governor, 1000, 1, Beside), 0.9) << threads;
     EXPECT_LT(governor.threads(), threads);
+  }
+}
+
+TEST(ThreadGovernorTest, CompetitorsFromTheFirstStepOnAreSeenByTheirPreemptions) {
+  ThreadGovernor seen(2), unseen(2);
+  EXPECT_GT(ShareOfSteps(seen, 1000, 1, Beside, /*preempted=*/true), 0.9);
+  EXPECT_EQ(ShareOfSteps(unseen, 1000, 2, Beside, /*preempted=*/false), 1.0);
+}
+
+TEST(ThreadGovernorTest, RarePreemptionsAreNoDisturbance) {
+  ThreadGovernor governor(2);
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_EQ(ShareOfSteps(governor, 1, 2, Quiet, /*preempted=*/true), 1.0);
+    EXPECT_EQ(ShareOfSteps(governor, 9, 2, Quiet), 1.0);
   }
 }
 
