@@ -1,7 +1,7 @@
 // Loads oneDNN, keeps a primitive for each shape and thread.
 //
 // Measured with one thread of a Sapphire Rapids for [512, 576] x [576, 1536]: bf16 by AMX 500 Gop/s, so 250 with both
-// planes; oneDNN in f32 31, our own panels in f32 about 100. So F32 and F16 weights, and machines without AMX, keep our
+// planes; oneDNN in f32 31, our own panels in f32 about 70. So F32 and F16 weights, and machines without AMX, keep our
 // own.
 #include "runtime/model/onednn_product.h"
 
