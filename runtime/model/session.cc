@@ -153,7 +153,7 @@ Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> mo
   const int threads = options.threads != 0 ? options.threads : DefaultThreads().threads;
   auto impl = std::make_unique<Impl>(model, threads);
   impl->chunk = std::min(options.chunk, capacity);
-  impl->deferred_norm = options.norm == SessionOptions::Norm::kDeferred;
+  impl->deferred_norm = options.norm != SessionOptions::Norm::kAtInput;
   Result<KvCache> cache = KvCache::Create(config, CacheType(options.cache, *model), capacity);
   if (!cache.ok()) return cache.status();
   impl->cache = std::move(cache).value();

@@ -216,9 +216,10 @@ TEST_F(SessionTest, EventsNestInTheStepAndNameEveryNormSite) {
     ffn_norms += event.site == OpSite::kFfnNorm;
     final_norms += event.site == OpSite::kFinalNorm;
   }
-  EXPECT_EQ(attn_norms, model_->config().n_layers);
-  EXPECT_EQ(ffn_norms, model_->config().n_layers);
-  EXPECT_EQ(final_norms, 1u);
+  // Sums of squares behind the stage before, and the pack.
+  EXPECT_EQ(attn_norms, 2 * model_->config().n_layers);
+  EXPECT_EQ(ffn_norms, 2 * model_->config().n_layers);
+  EXPECT_EQ(final_norms, 2u);
 }
 
 TEST_F(SessionTest, ForcedTargetsAgreeOnTheGreedyToken) {
