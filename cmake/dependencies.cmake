@@ -25,9 +25,11 @@ set(PRENORM_DEPS_DIR "${prenorm_deps}" CACHE PATH "Where fetched dependencies ar
 
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(Threads REQUIRED)
-find_package(PCRE2 REQUIRED)
-find_package(utf8proc REQUIRED)
-find_package(simdjson REQUIRED CONFIG)
+if(NOT PRENORM_KERNELS_ONLY)
+  find_package(PCRE2 REQUIRED)
+  find_package(utf8proc REQUIRED)
+  find_package(simdjson REQUIRED CONFIG)
+endif()
 include("${CMAKE_CURRENT_LIST_DIR}/highway.cmake")
 
 # The command and what writes JSON.

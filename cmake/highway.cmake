@@ -42,12 +42,14 @@ if(NOT TARGET hwy)
   set(prenorm_hwy_origin "pinned archive 1.2.0")
 endif()
 
-# One x86 target per vector width is what sanitizer and everyday builds need: a third of the compile time of all seven.
-option(PRENORM_FEW_TARGETS "Compile SSE2, AVX2 and AVX3_SPR only (for development; a release carries all targets)" OFF)
+# One target per vector width is what sanitizer and everyday builds need: on x86 a third of the compile time of all seven.
+option(PRENORM_FEW_TARGETS
+  "Compile SSE2, AVX2 and AVX3_SPR, or NEON and SVE2 only (for development; a release carries all targets)" OFF)
 # CPUs with SSSE3 but without SSE4 date from 2006 and run the SSE2 target: an eighth less to compile.
 set(prenorm_hwy_disabled HWY_SSSE3)
 if(PRENORM_FEW_TARGETS)
-  set(prenorm_hwy_disabled "(HWY_SSSE3|HWY_SSE4|HWY_AVX3|HWY_AVX3_DL|HWY_AVX3_ZEN4)")
+  set(prenorm_hwy_disabled "(HWY_SSSE3|HWY_SSE4|HWY_AVX3|HWY_AVX3_DL|HWY_AVX3_ZEN4|HWY_NEON|HWY_NEON_BF16|HWY_SVE|\
+HWY_SVE_256|HWY_SVE2_128)")
 endif()
 # Without HWY_WANT_AVX3_DL Cascade Lake and Ice Lake would run the AVX3 target, which has no VNNI. Both definitions select
 # targets in the headers only.

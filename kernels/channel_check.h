@@ -40,4 +40,68 @@ inline Status CheckEnoughValues(const char* op, const ChannelShape& shape) {
                  "or a larger batch");
 }
 
+// A feature map in and out.
+template <typename X>
+Status CheckMap(const char* op, const X* x, size_t x_stride, const X* out, size_t out_stride, const ChannelShape& shape,
+                float eps) {
+  MapExtents extents;
+  Status status = CheckShape(op, shape, &extents);
+  if (!status.ok()) return status;
+  const auto [rows, cols] = extents;
+  const RowBlock x_block = Block("x", x, x_stride, rows, cols);
+  const RowBlock out_block = Block("out", out, out_stride, rows, cols);
+  OperandCheck check(op, rows, cols);
+  check.Eps(eps).Rows(x_block).Rows(out_block).Disjoint(x_block, out_block, true);
+  return check.status();
+}
+
+inline Status CheckGroups(const char* op, size_t groups, size_t channels) {
+  if (groups != 0 && channels % groups == 0) return {};
+  return Refusal(op, std::to_string(groups) + " groups do not divide " + std::to_string(channels) +
+                         " channels; give a divisor of the number of channels");
+}
+
+inline Status CheckRunning(const char* op, const float* running_mean, const float* running_variance, float momentum) {
+  if (!(momentum >= 0.0f && momentum <= 1.0f)) {
+    return Refusal(op,
+                   "momentum is " + std::to_string(momentum) + ", expected the weight of the new batch, from 0 to 1");
+  }
+  if ((running_mean == nullptr) == (running_variance == nullptr)) return {};
+  return Refusal(op, std::string(running_mean == nullptr ? "running_mean" : "running_variance") +
+                         " is null; give both running statistics or neither");
+}
+
+// A variance or mean square per channel, called `name`.
+inline Status CheckGivenStatistic(const char* op, const char* name, const float* values, const ChannelShape& shape) {
+  if (shape.samples == 0) return {};
+  if (values == nullptr) {
+    return Refusal(op, std::string(name) + " is null, expected " + std::to_string(shape.channels) + " elements");
+  }
+  for (size_t c = 0; c < shape.channels; ++c) {
+    if (values[c] >= 0.0f) continue;
+    return Refusal(op, std::string(name) + " of channel " + std::to_string(c) + " is " + std::to_string(values[c]) +
+                           ", expected a number >= 0");
+  }
+  return {};
+}
+
+// Operands of a gradient.
+struct Strides {
+  size_t x;
+  size_t dy;
+  size_t dx;
+};
+
+inline Status CheckBackward(const char* op, const float* x, const float* dy, const float* dx, const Strides& strides,
+                            const MapExtents& extents, float eps) {
+  const auto [rows, cols] = extents;
+  const RowBlock x_block = Block("x", x, strides.x, rows, cols);
+  const RowBlock dy_block = Block("dy", dy, strides.dy, rows, cols);
+  const RowBlock dx_block = Block("dx", dx, strides.dx, rows, cols);
+  OperandCheck check(op, rows, cols);
+  check.Eps(eps).Rows(x_block).Rows(dy_block).Rows(dx_block);
+  check.Disjoint(x_block, dx_block, true).Disjoint(dy_block, dx_block, true);
+  return check.status();
+}
+
 }  // namespace prenorm

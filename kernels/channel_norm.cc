@@ -1,6 +1,7 @@
 // GroupNorm and BatchNorm of feature maps: dispatch and public entries.
 #include <cstddef>
 
+#include "kernels/channel_check.h"
 #include "kernels/channel_norm.h"
 
 // clang-format off
@@ -15,24 +16,17 @@ HWY_BEFORE_NAMESPACE();
 namespace prenorm {
 namespace HWY_NAMESPACE {
 
-void GroupNormF32(const ChannelMap<float>& map, size_t groups, const LayerNormOptions& options) {
-  GroupNormMap(map, groups, options);
-}
-void GroupNormBf16(const ChannelMap<bf16>& map, size_t groups, const LayerNormOptions& options) {
-  GroupNormMap(map, groups, options);
-}
-void TrainF32(const ChannelMap<float>& map, const RunningStatistics& running, const BatchNormTrainOptions& options) {
-  BatchNormTrainMap(map, running, options);
-}
-void TrainBf16(const ChannelMap<bf16>& map, const RunningStatistics& running, const BatchNormTrainOptions& options) {
-  BatchNormTrainMap(map, running, options);
-}
-void EvalF32(const ChannelMap<float>& map, const float* mean, const float* variance, float eps) {
-  BatchNormEvalMap(map, mean, variance, eps);
-}
-void EvalBf16(const ChannelMap<bf16>& map, const float* mean, const float* variance, float eps) {
-  BatchNormEvalMap(map, mean, variance, eps);
-}
+#define PRENORM_DATA(NAME, X)                                                                                          \
+  void GroupNorm##NAME(const ChannelMap<X>& map, size_t groups, const LayerNormOptions& options) {                     \
+    GroupNormMap(map, groups, options);                                                                                \
+  }                                                                                                                    \
+  void Train##NAME(const ChannelMap<X>& map, const RunningStatistics& running, const BatchNormTrainOptions& options) { \
+    BatchNormTrainMap(map, running, options);                                                                          \
+  }                                                                                                                    \
+  void Eval##NAME(const ChannelMap<X>& map, const float* mean, const float* variance, float eps) {                     \
+    BatchNormEvalMap(map, mean, variance, eps);                                                                        \
+  }
+#include "kernels/variants.inc"
 
 }  // namespace HWY_NAMESPACE
 }  // namespace prenorm
@@ -41,42 +35,27 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace prenorm {
 
-HWY_EXPORT(GroupNormF32);
-HWY_EXPORT(GroupNormBf16);
-HWY_EXPORT(TrainF32);
-HWY_EXPORT(TrainBf16);
-HWY_EXPORT(EvalF32);
-HWY_EXPORT(EvalBf16);
-
-namespace {
-
-void Run(const ChannelMap<float>& map, size_t groups, const LayerNormOptions& options) {
-  HWY_DYNAMIC_DISPATCH(GroupNormF32)(map, groups, options);
-}
-void Run(const ChannelMap<bf16>& map, size_t groups, const LayerNormOptions& options) {
-  HWY_DYNAMIC_DISPATCH(GroupNormBf16)(map, groups, options);
-}
-void Run(const ChannelMap<float>& map, const RunningStatistics& running, const BatchNormTrainOptions& options) {
-  HWY_DYNAMIC_DISPATCH(TrainF32)(map, running, options);
-}
-void Run(const ChannelMap<bf16>& map, const RunningStatistics& running, const BatchNormTrainOptions& options) {
-  HWY_DYNAMIC_DISPATCH(TrainBf16)(map, running, options);
-}
-void Run(const ChannelMap<float>& map, const float* mean, const float* variance, float eps) {
-  HWY_DYNAMIC_DISPATCH(EvalF32)(map, mean, variance, eps);
-}
-void Run(const ChannelMap<bf16>& map, const float* mean, const float* variance, float eps) {
-  HWY_DYNAMIC_DISPATCH(EvalBf16)(map, mean, variance, eps);
-}
-
-}  // namespace
+#define PRENORM_DATA(NAME, X)                                                                                         \
+  HWY_EXPORT(GroupNorm##NAME);                                                                                        \
+  HWY_EXPORT(Train##NAME);                                                                                            \
+  HWY_EXPORT(Eval##NAME);                                                                                             \
+  static void Run(const ChannelMap<X>& map, size_t groups, const LayerNormOptions& options) {                         \
+    HWY_DYNAMIC_DISPATCH(GroupNorm##NAME)(map, groups, options);                                                      \
+  }                                                                                                                   \
+  static void Run(const ChannelMap<X>& map, const RunningStatistics& running, const BatchNormTrainOptions& options) { \
+    HWY_DYNAMIC_DISPATCH(Train##NAME)(map, running, options);                                                         \
+  }                                                                                                                   \
+  static void Run(const ChannelMap<X>& map, const float* mean, const float* variance, float eps) {                    \
+    HWY_DYNAMIC_DISPATCH(Eval##NAME)(map, mean, variance, eps);                                                       \
+  }
+#include "kernels/variants.inc"
 
 template <typename X, typename Affine>
 void GroupNorm(const X* x, size_t x_stride, const Affine* gain, const Affine* bias, X* out, size_t out_stride,
                const ChannelShape& shape, size_t groups, const LayerNormOptions& options) {
   if (shape.samples == 0) return;
-  HWY_DASSERT(shape.channels > 0 && shape.space > 0 && groups > 0 && shape.channels % groups == 0);
-  HWY_DASSERT(options.eps >= 0.0f);
+  HWY_DASSERT(CheckMap("GroupNorm", x, x_stride, out, out_stride, shape, options.eps).ok());
+  HWY_DASSERT(CheckGroups("GroupNorm", groups, shape.channels).ok());
   Run(MakeChannelMap(x, x_stride, gain, bias, out, out_stride, shape), groups, options);
 }
 
@@ -85,9 +64,9 @@ void BatchNormTrain(const X* x, size_t x_stride, const Affine* gain, const Affin
                     const ChannelShape& shape, float* running_mean, float* running_variance,
                     const BatchNormTrainOptions& options) {
   if (shape.samples == 0) return;
-  HWY_DASSERT(shape.channels > 0 && shape.space > 0 && shape.samples * shape.space > 1);
-  HWY_DASSERT(options.eps >= 0.0f && options.momentum >= 0.0f && options.momentum <= 1.0f);
-  HWY_DASSERT((running_mean == nullptr) == (running_variance == nullptr));
+  HWY_DASSERT(CheckMap("BatchNormTrain", x, x_stride, out, out_stride, shape, options.eps).ok());
+  HWY_DASSERT(CheckRunning("BatchNormTrain", running_mean, running_variance, options.momentum).ok());
+  HWY_DASSERT(CheckEnoughValues("BatchNormTrain", shape).ok());
   Run(MakeChannelMap(x, x_stride, gain, bias, out, out_stride, shape),
       RunningStatistics{running_mean, running_variance}, options);
 }
@@ -96,7 +75,8 @@ template <typename X, typename Affine>
 void BatchNormEval(const X* x, size_t x_stride, const Affine* gain, const Affine* bias, const float* mean,
                    const float* variance, X* out, size_t out_stride, const ChannelShape& shape, float eps) {
   if (shape.samples == 0) return;
-  HWY_DASSERT(shape.channels > 0 && shape.space > 0 && eps >= 0.0f);
+  HWY_DASSERT(CheckMap("BatchNormEval", x, x_stride, out, out_stride, shape, eps).ok());
+  HWY_DASSERT(CheckGivenStatistic("BatchNormEval", "variance", variance, shape).ok());
   Run(MakeChannelMap(x, x_stride, gain, bias, out, out_stride, shape), mean, variance, eps);
 }
 
@@ -107,7 +87,7 @@ void BatchNormEval(const X* x, size_t x_stride, const Affine* gain, const Affine
                                           const ChannelShape&, float*, float*, const BatchNormTrainOptions&);         \
   template void BatchNormEval<X, AFFINE>(const X*, size_t, const AFFINE*, const AFFINE*, const float*, const float*,  \
                                          X*, size_t, const ChannelShape&, float eps);
-#include "kernels/channel_variants.inc"
+#include "kernels/variants.inc"
 
 }  // namespace prenorm
 #endif  // HWY_ONCE

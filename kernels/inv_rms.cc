@@ -1,6 +1,7 @@
 // 1 / rms of rows, for products that apply it later.
 #include <cstddef>
 
+#include "kernels/norm_check.h"
 #include "prenorm/norm.h"
 
 // clang-format off
@@ -15,14 +16,12 @@ HWY_BEFORE_NAMESPACE();
 namespace prenorm {
 namespace HWY_NAMESPACE {
 
-void InvRmsF32(const float* x, size_t x_stride, float* inv_rms, size_t rows, size_t cols,
-               const RmsNormOptions& options) {
-  InvRmsRows(x, x_stride, inv_rms, rows, cols, options);
-}
-void InvRmsBf16(const bf16* x, size_t x_stride, float* inv_rms, size_t rows, size_t cols,
-                const RmsNormOptions& options) {
-  InvRmsRows(x, x_stride, inv_rms, rows, cols, options);
-}
+#define PRENORM_DATA(NAME, X)                                                              \
+  void InvRms##NAME(const X* x, size_t x_stride, float* inv_rms, size_t rows, size_t cols, \
+                    const RmsNormOptions& options) {                                       \
+    InvRmsRows(x, x_stride, inv_rms, rows, cols, options);                                 \
+  }
+#include "kernels/variants.inc"
 
 }  // namespace HWY_NAMESPACE
 }  // namespace prenorm
@@ -31,17 +30,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace prenorm {
 
-HWY_EXPORT(InvRmsF32);
-HWY_EXPORT(InvRmsBf16);
-
-template <>
-void InvRms(const float* x, size_t x_stride, float* inv_rms, size_t rows, size_t cols, const RmsNormOptions& options) {
-  HWY_DYNAMIC_DISPATCH(InvRmsF32)(x, x_stride, inv_rms, rows, cols, options);
-}
-template <>
-void InvRms(const bf16* x, size_t x_stride, float* inv_rms, size_t rows, size_t cols, const RmsNormOptions& options) {
-  HWY_DYNAMIC_DISPATCH(InvRmsBf16)(x, x_stride, inv_rms, rows, cols, options);
-}
+#define PRENORM_DATA(NAME, X)                                                                                         \
+  HWY_EXPORT(InvRms##NAME);                                                                                           \
+  template <>                                                                                                         \
+  void InvRms(const X* x, size_t x_stride, float* inv_rms, size_t rows, size_t cols, const RmsNormOptions& options) { \
+    HWY_DASSERT(CheckOnePerRow("InvRms", x, x_stride, inv_rms, "inv_rms", rows, cols, options.eps).ok());             \
+    HWY_DYNAMIC_DISPATCH(InvRms##NAME)(x, x_stride, inv_rms, rows, cols, options);                                    \
+  }
+#include "kernels/variants.inc"
 
 }  // namespace prenorm
 #endif  // HWY_ONCE

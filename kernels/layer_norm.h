@@ -27,8 +27,7 @@ struct LayerNormCall {
 template <typename X, typename Affine, typename Out>
 LayerNormCall<X, Out> MakeLayerNormCall(const X* x, size_t x_stride, const Affine* gain, const Affine* bias, Out* out,
                                         size_t out_stride, size_t rows, size_t cols, const LayerNormOptions& options) {
-  LayerNormCall<X, Out> call{x,   x_stride,   nullptr, nullptr, nullptr, nullptr,
-                             out, out_stride, rows,    cols,    &options};
+  LayerNormCall<X, Out> call{x, x_stride, nullptr, nullptr, nullptr, nullptr, out, out_stride, rows, cols, &options};
   if constexpr (std::is_same_v<Affine, float>) {
     call.gain_f32 = gain;
     call.bias_f32 = bias;
@@ -39,9 +38,7 @@ LayerNormCall<X, Out> MakeLayerNormCall(const X* x, size_t x_stride, const Affin
   return call;
 }
 
-void LayerNormDispatch(const LayerNormCall<float, float>& call);
-void LayerNormDispatch(const LayerNormCall<float, bf16>& call);
-void LayerNormDispatch(const LayerNormCall<bf16, float>& call);
-void LayerNormDispatch(const LayerNormCall<bf16, bf16>& call);
+#define PRENORM_NORM_UNIT(NAME, X, OUT) void LayerNormDispatch(const LayerNormCall<X, OUT>& call);
+#include "kernels/variants.inc"
 
 }  // namespace prenorm

@@ -11,7 +11,9 @@
 #endif
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <limits>
 
 #include "hwy/highway.h"
 #include "kernels/channel_statistics-inl.h"
@@ -59,11 +61,33 @@ HWY_INLINE hn::Vec<DF> LoadNF32(DF df, const Normalized& s, size_t i, size_t n) 
   return hn::IfThenElseZero(hn::FirstN(df, n), NormalizeAll(df, LoadNF32(df, s.x, i, n), s.f));
 }
 
-// What dx of a row needs: dx = ((g - mean) - x_hat * mean_product) * inv_stddev * scale, with g = gain * dy.
+// r = first * second. A row at either end of the range has an r that f32 cannot hold; halves of it, applied one after
+// the other, neither overflow nor underflow unless the gradient does.
+struct SplitInverse {
+  float first;
+  float second;
+};
+HWY_INLINE SplitInverse Split(double r) {
+  if (HWY_LIKELY(r >= 0x1p-100 && r <= 0x1p100) || !std::isfinite(r)) return {static_cast<float>(r), 1.0f};
+  const double first = std::ldexp(1.0, std::ilogb(r) / 2);
+  return {static_cast<float>(first), static_cast<float>(r / first)};
+}
+
+// 1 / sqrt(variance + eps) of a row from its factors. InvStddev() limits that of a row without variance, where eps
+// alone is left.
+HWY_INLINE double InverseOf(const LayerFactors& factors, float eps) {
+  if (HWY_UNLIKELY(factors.inv_stddev == std::numeric_limits<float>::max())) {
+    return 1.0 / std::sqrt(static_cast<double>(eps));
+  }
+  return static_cast<double>(factors.inv_stddev) * static_cast<double>(factors.scale);
+}
+
+// What dx of a row needs: dx = ((g - mean) - x_hat * mean_product) * inverse, with g = gain * dy.
 struct BackwardRow {
   LayerFactors factors;
   float mean;
   float mean_product;
+  SplitInverse inverse;
 };
 
 HWY_INLINE LayerFactors ForwardFactors(const RowsBackward& call, const float* x) {
@@ -84,7 +108,8 @@ HWY_INLINE BackwardRow BackwardOf(const RowsBackward& call, const float* x, cons
   const double count = static_cast<double>(call.cols);
   const Nullable<float> gain{call.gain, 1.0f};
   const Product<const float*, Nullable<float>> g{dy, gain};
-  BackwardRow row{ForwardFactors(call, x), 0.0f, 0.0f};
+  BackwardRow row{ForwardFactors(call, x), 0.0f, 0.0f, {}};
+  row.inverse = Split(InverseOf(row.factors, call.eps));
   const Product<Product<const float*, Nullable<float>>, Normalized> product{g, {x, row.factors}};
   if (call.subtract_mean) row.mean = static_cast<float>(Sum(g, 0, call.cols) / count);
   row.mean_product = static_cast<float>(Sum(product, 0, call.cols) / count);
@@ -96,12 +121,12 @@ HWY_INLINE void StoreGradient(const float* x, const float* dy, const Nullable<fl
   const RowTag df;
   const RowVec mean = hn::Set(df, row.mean);
   const RowVec mean_product = hn::Set(df, row.mean_product);
-  const RowVec inv_stddev = hn::Set(df, row.factors.inv_stddev);
-  const RowVec scale = hn::Set(df, row.factors.scale);
+  const RowVec first = hn::Set(df, row.inverse.first);
+  const RowVec second = hn::Set(df, row.inverse.second);
   const auto func = [&](RowVec v, RowVec d, RowVec g) HWY_ATTR {
     const RowVec x_hat = NormalizeAll(df, v, row.factors);
     const RowVec t = hn::NegMulAdd(x_hat, mean_product, hn::Sub(hn::Mul(d, g), mean));
-    return hn::Mul(hn::Mul(t, inv_stddev), scale);
+    return hn::Mul(hn::Mul(t, first), second);
   };
   MapRow(df, cols, dx, func, x, dy, gain);
 }
@@ -136,9 +161,11 @@ HWY_INLINE void RowsBackwardUnit(const RowsBackward& call) {
 }
 
 // The factors of dx of a channel from its sums: mean of gain * dy, and so on.
-HWY_INLINE BackwardRow ChannelRow(const LayerFactors& factors, float gain, double sum, double product, double count) {
+HWY_INLINE BackwardRow ChannelRow(const LayerFactors& factors, float eps, float gain, double sum, double product,
+                                  double count) {
   const double wide_gain = static_cast<double>(gain);
-  return {factors, static_cast<float>(wide_gain * (sum / count)), static_cast<float>(wide_gain * (product / count))};
+  return {factors, static_cast<float>(wide_gain * (sum / count)), static_cast<float>(wide_gain * (product / count)),
+          Split(InverseOf(factors, eps))};
 }
 
 HWY_INLINE void MatrixBackward(const ChannelsBackward& call, size_t begin, size_t cols) {
@@ -149,7 +176,7 @@ HWY_INLINE void MatrixBackward(const ChannelsBackward& call, size_t begin, size_
   GroupStatistics statistics[kPanel];
   ColumnGroupStatistics(x, call.x_stride, rows, cols, 1, static_cast<double>(call.eps), statistics);
   HWY_ALIGN float shift[kPanel], delta[kPanel], inv_stddev[kPanel], scale[kPanel];
-  HWY_ALIGN float gain[kPanel], mean[kPanel], mean_product[kPanel];
+  HWY_ALIGN float gain[kPanel], mean[kPanel], mean_product[kPanel], first[kPanel], second[kPanel];
   for (size_t c = 0; c < cols; ++c) {
     const LayerFactors& f = statistics[c].factors;
     shift[c] = f.shift, delta[c] = f.delta, inv_stddev[c] = f.inv_stddev, scale[c] = f.scale;
@@ -165,19 +192,21 @@ HWY_INLINE void MatrixBackward(const ChannelsBackward& call, size_t begin, size_
   AddColumnSums(rows, cols, gradient, x_hat, sums, products);
   for (size_t c = 0; c < cols; ++c) {
     gain[c] = call.gain == nullptr ? 1.0f : call.gain[begin + c];
-    const BackwardRow row = ChannelRow(statistics[c].factors, gain[c], sums[c], products[c], static_cast<double>(rows));
+    const BackwardRow row =
+        ChannelRow(statistics[c].factors, call.eps, gain[c], sums[c], products[c], static_cast<double>(rows));
     mean[c] = row.mean, mean_product[c] = row.mean_product;
+    first[c] = row.inverse.first, second[c] = row.inverse.second;
     if (call.dgain != nullptr) call.dgain[begin + c] = static_cast<float>(products[c]);
     if (call.dbias != nullptr) call.dbias[begin + c] = static_cast<float>(sums[c]);
   }
-  const auto func = [&](RowVec v, RowVec d, RowVec sc, RowVec sh, RowVec de, RowVec inv, RowVec g, RowVec m, RowVec mp)
-                        HWY_ATTR {
-                          const RowVec t = hn::NegMulAdd(Normalize(v, sc, sh, de, inv), mp, hn::Sub(hn::Mul(d, g), m));
-                          return hn::Mul(hn::Mul(t, inv), sc);
-                        };
+  const auto func = [&](RowVec v, RowVec d, RowVec sc, RowVec sh, RowVec de, RowVec inv, RowVec g, RowVec m, RowVec mp,
+                        RowVec r0, RowVec r1) HWY_ATTR {
+    const RowVec t = hn::NegMulAdd(Normalize(v, sc, sh, de, inv), mp, hn::Sub(hn::Mul(d, g), m));
+    return hn::Mul(hn::Mul(t, r0), r1);
+  };
   for (size_t row = 0; row < rows; ++row) {
     MapRow(df, cols, call.dx + begin + row * call.dx_stride, func, x + row * call.x_stride, dy + row * call.dy_stride,
-           scale, shift, delta, inv_stddev, gain, mean, mean_product);
+           scale, shift, delta, inv_stddev, gain, mean, mean_product, first, second);
   }
 }
 
@@ -209,7 +238,7 @@ HWY_INLINE void PlanesBackward(const ChannelsBackward& call, size_t channel) {
   if (call.dgain != nullptr) call.dgain[channel] = static_cast<float>(product);
   if (call.dbias != nullptr) call.dbias[channel] = static_cast<float>(sum);
   const float gain = call.gain == nullptr ? 1.0f : call.gain[channel];
-  const BackwardRow row = ChannelRow(statistics.factors, gain, sum, product, static_cast<double>(x.Size()));
+  const BackwardRow row = ChannelRow(statistics.factors, call.eps, gain, sum, product, static_cast<double>(x.Size()));
   for (size_t sample = 0; sample < samples; ++sample) {
     StoreGradient(x.x + sample * call.x_stride, dy.x + sample * call.dy_stride, Nullable<float>{nullptr, gain},
                   call.dx + sample * call.dx_stride + offset, space, row);

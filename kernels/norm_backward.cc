@@ -1,6 +1,7 @@
 // Gradients of norms: the instances of every SIMD target, and their dispatch.
 #include <cstddef>
 
+#include "kernels/channel_check.h"
 #include "kernels/norm_backward.h"
 
 // clang-format off
@@ -29,12 +30,13 @@ HWY_EXPORT(RowsBackwardInstance);
 HWY_EXPORT(ChannelsBackwardInstance);
 
 void RowsBackwardDispatch(const RowsBackward& call) {
-  HWY_DASSERT(call.cols > 0 && call.eps >= 0.0f);
-  HWY_DASSERT(call.rows <= 1 || HWY_MIN(HWY_MIN(call.x_stride, call.dy_stride), call.dx_stride) >= call.cols);
+  HWY_DASSERT(CheckBackward("backward", call.x, call.dy, call.dx, {call.x_stride, call.dy_stride, call.dx_stride},
+                            {call.rows, call.cols}, call.eps)
+                  .ok());
   HWY_DYNAMIC_DISPATCH(RowsBackwardInstance)(call);
 }
 void ChannelsBackwardDispatch(const ChannelsBackward& call) {
-  HWY_DASSERT(call.shape.samples * call.shape.space > 1 && call.eps >= 0.0f);
+  HWY_DASSERT(CheckEnoughValues("backward", call.shape).ok() && call.eps >= 0.0f);
   HWY_DYNAMIC_DISPATCH(ChannelsBackwardInstance)(call);
 }
 

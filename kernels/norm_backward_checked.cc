@@ -7,24 +7,6 @@
 namespace prenorm {
 namespace {
 
-struct Strides {
-  size_t x;
-  size_t dy;
-  size_t dx;
-};
-
-Status CheckBackward(const char* op, const float* x, const float* dy, const float* dx, const Strides& strides,
-                     const MapExtents& extents, float eps) {
-  const auto [rows, cols] = extents;
-  const RowBlock x_block = Block("x", x, strides.x, rows, cols);
-  const RowBlock dy_block = Block("dy", dy, strides.dy, rows, cols);
-  const RowBlock dx_block = Block("dx", dx, strides.dx, rows, cols);
-  OperandCheck check(op, rows, cols);
-  check.Eps(eps).Rows(x_block).Rows(dy_block).Rows(dx_block);
-  check.Disjoint(x_block, dx_block, true).Disjoint(dy_block, dx_block, true);
-  return check.status();
-}
-
 Status CheckWorkspace(const char* op, const double* workspace, size_t size, size_t rows, size_t cols) {
   const size_t needed = BackwardWorkspaceSize(rows, cols);
   if (needed == 0 || (workspace != nullptr && size >= needed)) return {};

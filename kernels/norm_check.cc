@@ -49,11 +49,11 @@ OperandCheck& OperandCheck::Rows(const RowBlock& block) {
   if (rows_ == 0) return *this;
   size_t bytes;
   if (block.data == nullptr) {
-    Refuse(std::string(block.name) + " is null, expected " + std::to_string(rows_) + " rows of " +
-           std::to_string(cols_));
-  } else if (rows_ > 1 && block.stride < cols_) {
+    Refuse(std::string(block.name) + " is null, expected " + std::to_string(block.rows) + " rows of " +
+           std::to_string(block.cols));
+  } else if (block.rows > 1 && block.stride < block.cols) {
     Refuse("stride of " + std::string(block.name) + " is " + std::to_string(block.stride) +
-           " elements, expected at least cols = " + std::to_string(cols_));
+           " elements, expected at least cols = " + std::to_string(block.cols));
   } else if (!BytesOf(block, &bytes)) {
     Refuse("size of " + Text(block) + " overflows");
   }

@@ -15,7 +15,7 @@ namespace prenorm {
 struct RowBlock {
   const char* name;
   const void* data;
-  size_t stride;      // elements
+  size_t stride;  // elements
   size_t rows;
   size_t cols;
   size_t elem_bytes;
@@ -76,6 +76,43 @@ Status CheckResidual(const char* op, const X* x, size_t x_stride, const X* f, si
   check.Disjoint(x_block, sum_block, true).Disjoint(f_block, sum_block, true).Disjoint(sum_block, out_block, false);
   check.Disjoint(x_block, out_block, std::is_same_v<X, Out>).Disjoint(f_block, out_block, std::is_same_v<X, Out>);
   return check.status();
+}
+
+// Operands of LogSumExp and InvRms, which give one f32 per row.
+template <typename X>
+Status CheckOnePerRow(const char* op, const X* x, size_t x_stride, const float* out, const char* out_name, size_t rows,
+                      size_t cols, float eps) {
+  const RowBlock x_block = Block("x", x, x_stride, rows, cols);
+  const RowBlock out_block = Block(out_name, out, 1, rows, 1);
+  OperandCheck check(op, rows, cols);
+  check.Eps(eps).Rows(x_block).Rows(out_block).Disjoint(x_block, out_block, false);
+  return check.status();
+}
+
+// Operand of Softmax.
+inline Status CheckSoftmax(const float* x, size_t stride, size_t rows, size_t cols) {
+  OperandCheck check("Softmax", rows, cols);
+  check.Rows(Block("x", x, stride, rows, cols));
+  return check.status();
+}
+
+// Operands of SandwichNorm.
+template <typename X>
+Status CheckSandwich(const char* op, const X* x, size_t x_stride, const X* f, size_t f_stride, const X* out,
+                     size_t out_stride, size_t rows, size_t cols, float eps) {
+  const RowBlock x_block = Block("x", x, x_stride, rows, cols);
+  const RowBlock f_block = Block("f", f, f_stride, rows, cols);
+  const RowBlock out_block = Block("out", out, out_stride, rows, cols);
+  OperandCheck check(op, rows, cols);
+  check.Eps(eps).Rows(x_block).Rows(f_block).Rows(out_block);
+  check.Disjoint(x_block, out_block, true).Disjoint(f_block, out_block, true);
+  return check.status();
+}
+
+// Of AdaptiveLayerNorm.
+inline Status CheckConditions(const char* op, size_t rows_per_condition) {
+  if (rows_per_condition != 0) return {};
+  return {StatusCode::kInvalidArgument, std::string(op) + ": rows_per_condition is 0, expected at least 1"};
 }
 
 }  // namespace prenorm

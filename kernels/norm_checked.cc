@@ -46,34 +46,40 @@ Status CheckedResidualLayerNorm(const X* x, size_t x_stride, const X* f, size_t 
   return status;
 }
 
+template <typename X>
+Status CheckedInvRms(const X* x, size_t x_stride, float* inv_rms, size_t rows, size_t cols,
+                     const RmsNormOptions& options) {
+  Status status = CheckOnePerRow("InvRms", x, x_stride, inv_rms, "inv_rms", rows, cols, options.eps);
+  if (status.ok()) InvRms(x, x_stride, inv_rms, rows, cols, options);
+  return status;
+}
+
 Status CheckedSoftmax(float* x, size_t stride, size_t rows, size_t cols) {
-  OperandCheck check("Softmax", rows, cols);
-  check.Rows(Block("x", x, stride, rows, cols));
-  if (check.status().ok()) Softmax(x, stride, rows, cols);
-  return check.status();
+  Status status = CheckSoftmax(x, stride, rows, cols);
+  if (status.ok()) Softmax(x, stride, rows, cols);
+  return status;
 }
 
 Status CheckedLogSumExp(const float* x, size_t stride, float* out, size_t rows, size_t cols) {
-  const RowBlock x_block = Block("x", x, stride, rows, cols);
-  const RowBlock out_block = Block("out", out, rows, 1, rows);
-  OperandCheck check("LogSumExp", rows, cols);
-  check.Rows(x_block).Vector("out", out).Disjoint(x_block, out_block, false);
-  if (check.status().ok()) LogSumExp(x, stride, out, rows, cols);
-  return check.status();
+  Status status = CheckOnePerRow("LogSumExp", x, stride, out, "out", rows, cols, 0.0f);
+  if (status.ok()) LogSumExp(x, stride, out, rows, cols);
+  return status;
 }
 
-#define PRENORM_NORM(X, AFFINE, OUT)                                                                               \
-  template Status CheckedRmsNorm<X, AFFINE, OUT>(const X*, size_t, const AFFINE*, OUT*, size_t, size_t rows,       \
-                                                 size_t cols, const RmsNormOptions&);                              \
-  template Status CheckedLayerNorm<X, AFFINE, OUT>(const X*, size_t, const AFFINE*, const AFFINE*, OUT*, size_t,   \
+#define PRENORM_NORM(X, AFFINE, OUT)                                                                             \
+  template Status CheckedRmsNorm<X, AFFINE, OUT>(const X*, size_t, const AFFINE*, OUT*, size_t, size_t rows,     \
+                                                 size_t cols, const RmsNormOptions&);                            \
+  template Status CheckedLayerNorm<X, AFFINE, OUT>(const X*, size_t, const AFFINE*, const AFFINE*, OUT*, size_t, \
                                                    size_t rows, size_t cols, const LayerNormOptions&);
-#define PRENORM_RESIDUAL_NORM(X, AFFINE, OUT)                                                                      \
-  template Status CheckedResidualRmsNorm<X, AFFINE, OUT>(const X*, size_t, const X*, size_t, X*, size_t,           \
-                                                         const AFFINE*, OUT*, size_t, size_t rows, size_t cols,    \
-                                                         const Residual&, const RmsNormOptions&);                  \
-  template Status CheckedResidualLayerNorm<X, AFFINE, OUT>(const X*, size_t, const X*, size_t, X*, size_t,         \
+#define PRENORM_RESIDUAL_NORM(X, AFFINE, OUT)                                                                       \
+  template Status CheckedResidualRmsNorm<X, AFFINE, OUT>(const X*, size_t, const X*, size_t, X*, size_t,            \
+                                                         const AFFINE*, OUT*, size_t, size_t rows, size_t cols,     \
+                                                         const Residual&, const RmsNormOptions&);                   \
+  template Status CheckedResidualLayerNorm<X, AFFINE, OUT>(const X*, size_t, const X*, size_t, X*, size_t,          \
                                                            const AFFINE*, const AFFINE*, OUT*, size_t, size_t rows, \
                                                            size_t cols, const Residual&, const LayerNormOptions&);
+#define PRENORM_DATA(NAME, X) \
+  template Status CheckedInvRms<X>(const X*, size_t, float*, size_t rows, size_t cols, const RmsNormOptions&);
 #include "kernels/variants.inc"
 
 }  // namespace prenorm

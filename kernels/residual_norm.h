@@ -24,11 +24,9 @@ using ResidualRmsCall = ResidualCall<RmsNormCall<X, Out>, X>;
 template <typename X, typename Out>
 using ResidualLayerCall = ResidualCall<LayerNormCall<X, Out>, X>;
 
-void ResidualRmsNormDispatch(const ResidualRmsCall<float, float>& call);
-void ResidualRmsNormDispatch(const ResidualRmsCall<float, bf16>& call);
-void ResidualRmsNormDispatch(const ResidualRmsCall<bf16, bf16>& call);
-void ResidualLayerNormDispatch(const ResidualLayerCall<float, float>& call);
-void ResidualLayerNormDispatch(const ResidualLayerCall<float, bf16>& call);
-void ResidualLayerNormDispatch(const ResidualLayerCall<bf16, bf16>& call);
+#define PRENORM_RESIDUAL_UNIT(NAME, X, OUT)                          \
+  void ResidualRmsNormDispatch(const ResidualRmsCall<X, OUT>& call); \
+  void ResidualLayerNormDispatch(const ResidualLayerCall<X, OUT>& call);
+#include "kernels/variants.inc"
 
 }  // namespace prenorm

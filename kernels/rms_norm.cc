@@ -2,6 +2,7 @@
 #include "kernels/rms_norm.h"
 
 #include "hwy/base.h"
+#include "kernels/norm_check.h"
 
 namespace prenorm {
 
@@ -9,12 +10,11 @@ template <typename X, typename Gain, typename Out>
 void RmsNorm(const X* x, size_t x_stride, const Gain* gain, Out* out, size_t out_stride, size_t rows, size_t cols,
              const RmsNormOptions& options) {
   if (rows == 0) return;
-  HWY_DASSERT(cols > 0 && options.eps >= 0.0f);
-  HWY_DASSERT(rows == 1 || (x_stride >= cols && out_stride >= cols));
+  HWY_DASSERT(CheckNorm("RmsNorm", x, x_stride, out, out_stride, rows, cols, options.eps).ok());
   RmsNormDispatch(MakeRmsNormCall(x, x_stride, gain, out, out_stride, rows, cols, options));
 }
 
-#define PRENORM_NORM(X, GAIN, OUT)                                                                       \
+#define PRENORM_NORM(X, GAIN, OUT)                                                                           \
   template void RmsNorm<X, GAIN, OUT>(const X*, size_t, const GAIN*, OUT*, size_t, size_t rows, size_t cols, \
                                       const RmsNormOptions&);
 #include "kernels/variants.inc"

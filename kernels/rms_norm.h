@@ -34,9 +34,7 @@ RmsNormCall<X, Out> MakeRmsNormCall(const X* x, size_t x_stride, const Gain* gai
   return call;
 }
 
-void RmsNormDispatch(const RmsNormCall<float, float>& call);
-void RmsNormDispatch(const RmsNormCall<float, bf16>& call);
-void RmsNormDispatch(const RmsNormCall<bf16, float>& call);
-void RmsNormDispatch(const RmsNormCall<bf16, bf16>& call);
+#define PRENORM_NORM_UNIT(NAME, X, OUT) void RmsNormDispatch(const RmsNormCall<X, OUT>& call);
+#include "kernels/variants.inc"
 
 }  // namespace prenorm

@@ -9,22 +9,13 @@
 #include "kernels/rms_norm-inl.h"
 // clang-format on
 
-// Name, type of x, type of out.
-#undef PRENORM_ROW_TYPES
-#define PRENORM_ROW_TYPES(INSTANCE) \
-  INSTANCE(F32F32, float, float) \
-  INSTANCE(F32Bf16, float, bf16) \
-  INSTANCE(Bf16F32, bf16, float) \
-  INSTANCE(Bf16Bf16, bf16, bf16)
-
 HWY_BEFORE_NAMESPACE();
 namespace prenorm {
 namespace HWY_NAMESPACE {
 
-#undef PRENORM_ROWS
-#define PRENORM_ROWS(NAME, X, OUT) \
+#define PRENORM_NORM_UNIT(NAME, X, OUT) \
   void RmsNorm##NAME(const RmsNormCall<X, OUT>& call) { RmsNormRows(call); }
-PRENORM_ROW_TYPES(PRENORM_ROWS)
+#include "kernels/variants.inc"
 
 }  // namespace HWY_NAMESPACE
 }  // namespace prenorm
@@ -33,10 +24,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace prenorm {
 
-#define PRENORM_DISPATCH(NAME, X, OUT) \
-  HWY_EXPORT(RmsNorm##NAME); \
+#define PRENORM_NORM_UNIT(NAME, X, OUT) \
+  HWY_EXPORT(RmsNorm##NAME);            \
   void RmsNormDispatch(const RmsNormCall<X, OUT>& call) { HWY_DYNAMIC_DISPATCH(RmsNorm##NAME)(call); }
-PRENORM_ROW_TYPES(PRENORM_DISPATCH)
+#include "kernels/variants.inc"
 
 }  // namespace prenorm
 #endif  // HWY_ONCE

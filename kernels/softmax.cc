@@ -1,6 +1,7 @@
 // Softmax and log-sum-exp of rows: dispatch and public entry.
 #include <cstddef>
 
+#include "kernels/norm_check.h"
 #include "prenorm/norm.h"
 
 // clang-format off
@@ -34,12 +35,12 @@ HWY_EXPORT(SoftmaxRows);
 HWY_EXPORT(LogSumExpRows);
 
 void Softmax(float* x, size_t stride, size_t rows, size_t cols) {
-  HWY_DASSERT(rows == 0 || (cols > 0 && (rows == 1 || stride >= cols)));
+  HWY_DASSERT(CheckSoftmax(x, stride, rows, cols).ok());
   HWY_DYNAMIC_DISPATCH(SoftmaxRows)(x, stride, rows, cols);
 }
 
 void LogSumExp(const float* x, size_t stride, float* out, size_t rows, size_t cols) {
-  HWY_DASSERT(rows == 0 || (cols > 0 && (rows == 1 || stride >= cols)));
+  HWY_DASSERT(CheckOnePerRow("LogSumExp", x, stride, out, "out", rows, cols, 0.0f).ok());
   HWY_DYNAMIC_DISPATCH(LogSumExpRows)(x, stride, out, rows, cols);
 }
 

@@ -8,7 +8,8 @@
 //
 // Accuracy, with x_hat the normalized row, r its 1 / sqrt(...) and n the values that one mean runs over:
 //   |dx - dx*| <= (n / 128 + 8) * 2^-24 * r * (max |gain * dy| + max |x_hat| * mean |gain * dy * x_hat|).
-// NaN and Inf spread as in the forward pass; in dgain and dbias they reach their own column.
+// Rows of x of any finite magnitude are right; |gain * dy| and |gain * dy * x_hat| must stay below 2^123, so that 16 of
+// them can be added. NaN and Inf spread as in the forward pass; in dgain and dbias they reach their own column.
 #pragma once
 
 #include <cstddef>

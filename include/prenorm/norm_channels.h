@@ -34,10 +34,9 @@ struct ChannelShape {
 /// Types     X, Affine: each float or bf16; statistics in f32 lanes with an f64 spine, one rounding at the store.
 /// Memory    out == x is allowed, other overlap is not. What lies between samples or pixels is not touched.
 /// Requires  channels > 0, space > 0, groups > 0 divides channels, eps >= 0.
-/// Accuracy  as LayerNorm. options.variance: kTwoPass reads a group twice, kSinglePass once; kChannelsLast merges
-/// blocks
-///           of 64 pixels either way. A constant group gives exactly the bias, with eps = 0 NaN; NaN or Inf makes
-///           its own group NaN and no other.
+/// Accuracy  as LayerNorm. options.variance: kTwoPass reads a group twice, kSinglePass once; kChannelsLast
+///           merges blocks of 64 pixels either way. A constant group gives exactly the bias, with eps = 0 NaN; NaN or
+///           Inf makes its own group NaN and no other.
 /// Source    Wu and He 2018, eq. 1 and 2; as torch.nn.GroupNorm. groups == 1 is LayerNorm over channels * space.
 template <typename X, typename Affine>
 void GroupNorm(const X* x, size_t x_stride, const Affine* gain, const Affine* bias, X* out, size_t out_stride,
@@ -110,6 +109,13 @@ Status CheckedBatchNormEval(const X* x, size_t x_stride, const Affine* gain, con
 template <typename X, typename Affine>
 void ParallelGroupNorm(const X* x, size_t x_stride, const Affine* gain, const Affine* bias, X* out, size_t out_stride,
                        const ChannelShape& shape, size_t groups, const LayerNormOptions& options, size_t threads = 0);
+
+template <typename X, typename Affine>
+void ParallelInstanceNorm(const X* x, size_t x_stride, const Affine* gain, const Affine* bias, X* out,
+                          size_t out_stride, const ChannelShape& shape, const LayerNormOptions& options,
+                          size_t threads = 0) {
+  ParallelGroupNorm(x, x_stride, gain, bias, out, out_stride, shape, shape.channels, options, threads);
+}
 
 template <typename X, typename Affine>
 void ParallelBatchNormTrain(const X* x, size_t x_stride, const Affine* gain, const Affine* bias, X* out,

@@ -30,6 +30,10 @@ Status CheckedResidualLayerNorm(const X* x, size_t x_stride, const X* f, size_t 
                                 const Affine* gain, const Affine* bias, Out* out, size_t out_stride, size_t rows,
                                 size_t cols, const Residual& residual, const LayerNormOptions& options);
 
+template <typename X>
+Status CheckedInvRms(const X* x, size_t x_stride, float* inv_rms, size_t rows, size_t cols,
+                     const RmsNormOptions& options);
+
 Status CheckedSoftmax(float* x, size_t stride, size_t rows, size_t cols);
 
 Status CheckedLogSumExp(const float* x, size_t stride, float* out, size_t rows, size_t cols);

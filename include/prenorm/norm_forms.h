@@ -1,5 +1,7 @@
 // Norms that are compositions of RMSNorm, LayerNorm and BatchNorm, each after its paper.
 //
+// Three forms of each: over pointers without checks (debug builds assert), Checked... with every argument checked,
+// Parallel... with the rows shared among an OpenMP team. All three give the same bits for every thread count.
 // Conventions as in norm.h: rows with strides in elements, any alignment, reentrant, no allocation; statistics, range
 // and bits are those of the norm that each one is made of. X: float or bf16. out == x is allowed, other overlap is not,
 // unless stated. Already in norm.h: DeepNorm, SkipInit and LayerScale, as forms of the residual; the scaled weight
@@ -10,6 +12,7 @@
 
 #include "prenorm/norm.h"
 #include "prenorm/norm_channels.h"
+#include "prenorm/status.h"
 
 namespace prenorm {
 
@@ -54,6 +57,61 @@ void PowerNormEval(const X* x, size_t x_stride, const Affine* gain, const Affine
                    float eps) {
   BatchNormEval(x, x_stride, gain, bias, static_cast<const float*>(nullptr), running_quadratic_mean, out, out_stride,
                 shape, eps);
+}
+
+// Checked: kInvalidArgument with the operator and the numbers in the message, and nothing touched, for zero columns, a
+// null operand, a stride below cols, a size that overflows, an overlap that is not allowed above, a bad eps, zero
+// rows_per_condition, a negative or NaN running statistic.
+
+template <typename X>
+Status CheckedScaleNorm(const X* x, size_t x_stride, float g, X* out, size_t out_stride, size_t rows, size_t cols,
+                        float eps);
+
+template <typename X>
+Status CheckedSandwichNorm(const X* x, size_t x_stride, const X* f, size_t f_stride, const float* gain,
+                           const float* bias, X* out, size_t out_stride, size_t rows, size_t cols,
+                           const LayerNormOptions& options);
+
+template <typename X>
+Status CheckedAdaNorm(const X* x, size_t x_stride, float scale, float k, X* out, size_t out_stride, size_t rows,
+                      size_t cols, const LayerNormOptions& options);
+
+template <typename X>
+Status CheckedAdaptiveLayerNorm(const X* x, size_t x_stride, const float* gain, const float* bias,
+                                size_t rows_per_condition, GainForm gain_form, X* out, size_t out_stride, size_t rows,
+                                size_t cols, const LayerNormOptions& options);
+
+template <typename X, typename Affine>
+Status CheckedPowerNormEval(const X* x, size_t x_stride, const Affine* gain, const Affine* bias,
+                            const float* running_quadratic_mean, X* out, size_t out_stride, const ChannelShape& shape,
+                            float eps);
+
+// Parallel: at most `threads` threads (0: the default of OpenMP), fewer where there is little work.
+
+template <typename X>
+void ParallelScaleNorm(const X* x, size_t x_stride, float g, X* out, size_t out_stride, size_t rows, size_t cols,
+                       float eps, size_t threads = 0);
+
+template <typename X>
+void ParallelSandwichNorm(const X* x, size_t x_stride, const X* f, size_t f_stride, const float* gain,
+                          const float* bias, X* out, size_t out_stride, size_t rows, size_t cols,
+                          const LayerNormOptions& options, size_t threads = 0);
+
+template <typename X>
+void ParallelAdaNorm(const X* x, size_t x_stride, float scale, float k, X* out, size_t out_stride, size_t rows,
+                     size_t cols, const LayerNormOptions& options, size_t threads = 0);
+
+template <typename X>
+void ParallelAdaptiveLayerNorm(const X* x, size_t x_stride, const float* gain, const float* bias,
+                               size_t rows_per_condition, GainForm gain_form, X* out, size_t out_stride, size_t rows,
+                               size_t cols, const LayerNormOptions& options, size_t threads = 0);
+
+template <typename X, typename Affine>
+void ParallelPowerNormEval(const X* x, size_t x_stride, const Affine* gain, const Affine* bias,
+                           const float* running_quadratic_mean, X* out, size_t out_stride, const ChannelShape& shape,
+                           float eps, size_t threads = 0) {
+  ParallelBatchNormEval(x, x_stride, gain, bias, static_cast<const float*>(nullptr), running_quadratic_mean, out,
+                        out_stride, shape, eps, threads);
 }
 
 }  // namespace prenorm

@@ -15,9 +15,8 @@ void ParallelRmsNorm(const X* x, size_t x_stride, const Gain* gain, Out* out, si
                      size_t cols, const RmsNormOptions& options, size_t threads = 0);
 
 template <typename X, typename Affine, typename Out>
-void ParallelLayerNorm(const X* x, size_t x_stride, const Affine* gain, const Affine* bias, Out* out,
-                       size_t out_stride, size_t rows, size_t cols, const LayerNormOptions& options,
-                       size_t threads = 0);
+void ParallelLayerNorm(const X* x, size_t x_stride, const Affine* gain, const Affine* bias, Out* out, size_t out_stride,
+                       size_t rows, size_t cols, const LayerNormOptions& options, size_t threads = 0);
 
 template <typename X, typename Gain, typename Out>
 void ParallelResidualRmsNorm(const X* x, size_t x_stride, const X* f, size_t f_stride, X* sum, size_t sum_stride,
@@ -30,6 +29,12 @@ void ParallelResidualLayerNorm(const X* x, size_t x_stride, const X* f, size_t f
                                size_t cols, const Residual& residual, const LayerNormOptions& options,
                                size_t threads = 0);
 
+template <typename X>
+void ParallelInvRms(const X* x, size_t x_stride, float* inv_rms, size_t rows, size_t cols,
+                    const RmsNormOptions& options, size_t threads = 0);
+
 void ParallelSoftmax(float* x, size_t stride, size_t rows, size_t cols, size_t threads = 0);
+
+void ParallelLogSumExp(const float* x, size_t stride, float* out, size_t rows, size_t cols, size_t threads = 0);
 
 }  // namespace prenorm

@@ -94,6 +94,6 @@ void ParallelBatchNormEval(const X* x, size_t x_stride, const Affine* gain, cons
   template void ParallelBatchNormEval<X, AFFINE>(const X*, size_t, const AFFINE*, const AFFINE*, const float*,       \
                                                  const float*, X*, size_t, const ChannelShape&, float eps,           \
                                                  size_t threads);
-#include "kernels/channel_variants.inc"
+#include "kernels/variants.inc"
 
 }  // namespace prenorm

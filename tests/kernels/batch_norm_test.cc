@@ -124,7 +124,7 @@ TEST(BatchNormTest, EveryShapeStrideAndVariantIsRightAndLeavesGapsAlone) {
   ForEachTarget([] {
     for (const ChannelOrder order : kOrders) {
 #define PRENORM_CHANNEL_NORM(X, AFFINE) ExpectRightForEveryShape<X, AFFINE>(order);
-#include "kernels/channel_variants.inc"
+#include "kernels/variants.inc"
     }
   });
 }

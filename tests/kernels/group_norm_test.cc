@@ -70,7 +70,7 @@ TEST(GroupNormTest, EveryShapeStrideAndVariantIsRightAndLeavesGapsAlone) {
   ForEachTarget([] {
     for (const ChannelOrder order : kOrders) {
 #define PRENORM_CHANNEL_NORM(X, AFFINE) ExpectRightForEveryShape<X, AFFINE>(order);
-#include "kernels/channel_variants.inc"
+#include "kernels/variants.inc"
     }
   });
 }
@@ -257,7 +257,7 @@ TEST(GroupNormTest, TouchesNothingOutsideOfTheMap) {
   ForEachTarget([] {
     for (const ChannelOrder order : kOrders) {
 #define PRENORM_CHANNEL_NORM(X, AFFINE) ExpectNoOverRead<X, AFFINE>(order);
-#include "kernels/channel_variants.inc"
+#include "kernels/variants.inc"
     }
   });
 }

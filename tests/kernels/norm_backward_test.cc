@@ -201,6 +201,52 @@ TEST(NormBackwardTest, AnyMagnitudeOfXIsRight) {
   });
 }
 
+// Constant rows have x_hat = 0 (LayerNorm), or +-r x (RMSNorm): the gradient is known without any reference. At 3e38
+// 1 / sqrt(eps) is beyond f32 once the row is scaled; at 1e-40 r itself is close to the end of f32.
+TEST(NormBackwardTest, ConstantRowsAndChannelsOfAnyMagnitudeAreRight) {
+  ForEachTarget([] {
+    const size_t cols = 48;
+    const std::vector<float> dy = RandomRow(cols, 2);
+    double mean = 0.0, largest = 0.0;
+    for (const float v : dy) {
+      mean += static_cast<double>(v) / cols;
+      largest = std::max(largest, std::abs(static_cast<double>(v)));
+    }
+    for (const float magnitude : {3e38f, std::numeric_limits<float>::max(), 1e20f, 1.0f, 1e-30f, 1e-40f, 0.0f}) {
+      for (const float eps : {1e-5f, 1e-12f, 1e-30f}) {
+        SCOPED_TRACE(testing::Message() << magnitude << " with eps " << eps);
+        const std::vector<float> x(cols, -magnitude);
+        const double r = 1.0 / std::sqrt(static_cast<double>(eps));
+        const RowGradients layer = Gradients(NormKind::kLayer, x, dy, nullptr, 1, cols, eps);
+        std::vector<float> channel(cols), plane(cols), dgain(1), dbias(1);
+        BatchNormTrainBackward(x.data(), 1, dy.data(), 1, nullptr, channel.data(), 1, dgain.data(), dbias.data(),
+                               {cols, 1, 1, ChannelOrder::kChannelsLast}, eps);
+        BatchNormTrainBackward(x.data(), cols / 2, dy.data(), cols / 2, nullptr, plane.data(), cols / 2, dgain.data(),
+                               dbias.data(), {2, 1, cols / 2, ChannelOrder::kChannelsFirst}, eps);
+        const double bound = 16 * 0x1p-24 * r * largest;
+        for (size_t i = 0; i < cols; ++i) {
+          ASSERT_NEAR(layer.dx[i], r * (dy[i] - mean), bound);
+          ASSERT_NEAR(channel[i], r * (dy[i] - mean), bound);
+          ASSERT_NEAR(plane[i], r * (dy[i] - mean), bound);
+          ASSERT_EQ(layer.dgain[i], 0.0f);
+        }
+        ASSERT_EQ(dgain[0], 0.0f);
+        ASSERT_NEAR(dbias[0], mean * cols, 16 * 0x1p-24 * largest * cols);
+        // RMSNorm: x_hat = -m r with r = 1 / sqrt(m^2 + eps).
+        const RowGradients rms = Gradients(NormKind::kRms, x, dy, nullptr, 1, cols, eps);
+        const double m = static_cast<double>(magnitude);
+        const double rms_r = 1.0 / std::sqrt(m * m + static_cast<double>(eps));
+        const double x_hat = -m * rms_r;
+        for (size_t i = 0; i < cols; ++i) {
+          const double expected = rms_r * (dy[i] - x_hat * (x_hat * mean));
+          ASSERT_NEAR(rms.dx[i], expected, 16 * 0x1p-24 * rms_r * largest + 0x1p-149);
+          ASSERT_NEAR(rms.dgain[i], dy[i] * x_hat, 4 * 0x1p-24 * std::abs(dy[i]));
+        }
+      }
+    }
+  });
+}
+
 TEST(NormBackwardTest, TargetsThreadsAliasingAndRepetitionChangeNoBit) {
   const size_t rows = 1500;
   const size_t cols = 101;

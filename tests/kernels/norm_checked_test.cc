@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "prenorm/norm_c.h"
+#include "prenorm/norm_forms.h"
+#include "prenorm/norm_parallel.h"
 #include "tests/kernels/norm_test_util.h"
 
 namespace prenorm {
@@ -82,32 +83,93 @@ TEST(NormCheckedTest, ResidualRefusesWhatOverwritesItsOperands) {
   ExpectRefused(run(x.data(), f.data(), sum.data(), out.data(), layer_scale), {"lambda is null", "8 elements"});
 }
 
-TEST(NormCTest, EqualsTheCxxFunctionsAndReportsErrors) {
-  const size_t cols = 100;
-  const std::vector<float> x = RandomRow(cols, 1);
-  const std::vector<bf16> gain = Narrowed<bf16>(RandomRow(cols, 2));
-  std::vector<float> expected(cols), y(cols);
+TEST(NormCheckedTest, CompositionsRefuseAndElseEqualTheUncheckedAndTheParallelOnes) {
+  const size_t cols = 4000;  // Enough for a team.
+  const size_t rows = 21;
+  const std::vector<float> x = RandomRow(rows * cols, 1, 0.5f), f = RandomRow(rows * cols, 2),
+                           gain = RandomRow(5 * cols, 3);
+  std::vector<float> expected(x.size()), y(x.size());
+  LayerNormOptions options;
+  options.eps = 1e-5f;
+  const float* p = x.data();
+  ScaleNorm(p, cols, 2.0f, expected.data(), cols, rows, cols, 1e-5f);
+  EXPECT_TRUE(CheckedScaleNorm(p, cols, 2.0f, y.data(), cols, rows, cols, 1e-5f).ok());
+  EXPECT_TRUE(SameBits(expected, y));
+  ParallelScaleNorm(p, cols, 2.0f, y.data(), cols, rows, cols, 1e-5f, 3);
+  EXPECT_TRUE(SameBits(expected, y));
+  SandwichNorm(p, cols, f.data(), cols, gain.data(), gain.data(), expected.data(), cols, rows, cols, options);
+  EXPECT_TRUE(
+      CheckedSandwichNorm(p, cols, f.data(), cols, gain.data(), gain.data(), y.data(), cols, rows, cols, options).ok());
+  EXPECT_TRUE(SameBits(expected, y));
+  ParallelSandwichNorm(p, cols, f.data(), cols, gain.data(), gain.data(), y.data(), cols, rows, cols, options, 3);
+  EXPECT_TRUE(SameBits(expected, y));
+  AdaNorm(p, cols, 1.5f, 0.1f, expected.data(), cols, rows, cols, options);
+  EXPECT_TRUE(CheckedAdaNorm(p, cols, 1.5f, 0.1f, y.data(), cols, rows, cols, options).ok());
+  EXPECT_TRUE(SameBits(expected, y));
+  ParallelAdaNorm(p, cols, 1.5f, 0.1f, y.data(), cols, rows, cols, options, 3);
+  EXPECT_TRUE(SameBits(expected, y));
+  // Five rows a condition: parts of three threads begin and end within one.
+  AdaptiveLayerNorm(p, cols, gain.data(), nullptr, 5, GainForm::kGain, expected.data(), cols, rows, cols, options);
+  EXPECT_TRUE(
+      CheckedAdaptiveLayerNorm(p, cols, gain.data(), nullptr, 5, GainForm::kGain, y.data(), cols, rows, cols, options)
+          .ok());
+  EXPECT_TRUE(SameBits(expected, y));
+  std::fill(y.begin(), y.end(), 0.0f);
+  ParallelAdaptiveLayerNorm(p, cols, gain.data(), nullptr, 5, GainForm::kGain, y.data(), cols, rows, cols, options, 3);
+  EXPECT_TRUE(SameBits(expected, y));
+
+  std::fill(y.begin(), y.end(), -77.0f);
+  ExpectRefused(CheckedScaleNorm(p, 3, 1.0f, y.data(), 8, 2, 8, 1e-5f), {"ScaleNorm", "stride of x is 3", "cols = 8"});
+  ExpectRefused(
+      CheckedSandwichNorm(p, 8, static_cast<const float*>(nullptr), 8, nullptr, nullptr, y.data(), 8, 2, 8, options),
+      {"SandwichNorm", "f is null"});
+  ExpectRefused(CheckedAdaNorm(p, 8, 1.0f, 0.1f, y.data(), 8, 2, 0, options), {"AdaNorm", "cols is 0"});
+  ExpectRefused(CheckedAdaptiveLayerNorm(p, 8, nullptr, nullptr, 0, GainForm::kGain, y.data(), 8, 2, 8, options),
+                {"AdaptiveLayerNorm", "rows_per_condition is 0"});
+  const float negative[] = {1.0f, -2.0f};
+  ExpectRefused(CheckedPowerNormEval(p, 2, static_cast<const float*>(nullptr), static_cast<const float*>(nullptr),
+                                     negative, y.data(), 2, {1, 2, 1}, 1e-5f),
+                {"PowerNormEval", "running_quadratic_mean of channel 1 is -2.0"});
+  for (const float v : y) ASSERT_EQ(v, -77.0f);
+}
+
+TEST(NormCheckedTest, OneNumberPerRowRefusesAndElseEqualsTheUncheckedAndTheParallelOnes) {
+  const size_t cols = 4000;
+  const size_t rows = 21;
+  const std::vector<float> x = RandomRow(rows * cols, 1, 0.5f);
+  std::vector<float> expected(rows), y(rows);
   RmsNormOptions options;
   options.eps = 1e-6f;
-  options.gain_form = GainForm::kOnePlusGain;
-  RmsNorm(x.data(), cols, gain.data(), expected.data(), cols, 1, cols, options);
-  prenorm_rms_norm_options c_options = {};
-  c_options.eps = 1e-6f;
-  c_options.one_plus_gain = 1;
-  char message[64];
-  const auto run = [&](int gain_type, size_t width, const prenorm_rms_norm_options* o) {
-    return prenorm_rms_norm(PRENORM_NORM_F32, x.data(), cols, gain_type, gain.data(), PRENORM_NORM_F32, y.data(), cols,
-                            1, width, o, 1, message, sizeof(message));
-  };
-  EXPECT_EQ(run(PRENORM_NORM_BF16, cols, &c_options), PRENORM_NORM_OK);
+  InvRms(x.data(), cols, expected.data(), rows, cols, options);
+  EXPECT_TRUE(CheckedInvRms(x.data(), cols, y.data(), rows, cols, options).ok());
   EXPECT_TRUE(SameBits(expected, y));
-  EXPECT_STREQ(message, "");
-  EXPECT_EQ(run(PRENORM_NORM_BF16, 0, &c_options), PRENORM_NORM_INVALID_ARGUMENT);
-  EXPECT_STREQ(message, "RmsNorm: cols is 0, expected at least 1");
-  EXPECT_EQ(run(7, cols, &c_options), PRENORM_NORM_INVALID_ARGUMENT);
-  EXPECT_EQ(run(PRENORM_NORM_BF16, cols, nullptr), PRENORM_NORM_INVALID_ARGUMENT);
-  EXPECT_EQ(prenorm_softmax(nullptr, 8, 1, 8, 1, nullptr, 0), PRENORM_NORM_INVALID_ARGUMENT);
-  EXPECT_STREQ(prenorm_norm_target(), ActiveTarget());
+  ParallelInvRms(x.data(), cols, y.data(), rows, cols, options, 3);
+  EXPECT_TRUE(SameBits(expected, y));
+  LogSumExp(x.data(), cols, expected.data(), rows, cols);
+  ParallelLogSumExp(x.data(), cols, y.data(), rows, cols, 3);
+  EXPECT_TRUE(SameBits(expected, y));
+  std::vector<float> both(64, 1.0f);
+  ExpectRefused(CheckedInvRms(both.data(), 8, both.data() + 3, 4, 8, options), {"InvRms", "overlap", "inv_rms"});
+  ExpectRefused(CheckedInvRms(both.data(), 7, y.data(), 4, 8, options), {"InvRms", "stride of x is 7"});
+}
+
+TEST(NormCheckedDeathTest, TheUncheckedEntriesAssertInDebugBuilds) {
+#ifdef NDEBUG
+  GTEST_SKIP() << "this build has no assertions";
+#else
+  std::vector<float> x(64, 1.0f), y(64);
+  const float* none = nullptr;
+  RmsNormOptions rms;
+  LayerNormOptions layer;
+  EXPECT_DEATH(RmsNorm(x.data(), 8, none, y.data(), 8, 2, 0, rms), "Assert");
+  EXPECT_DEATH(RmsNorm(x.data(), 7, none, y.data(), 8, 2, 8, rms), "Assert");
+  EXPECT_DEATH(RmsNorm(x.data(), 8, none, x.data() + 4, 8, 2, 8, rms), "Assert");
+  EXPECT_DEATH(LayerNorm(x.data(), 8, none, none, y.data(), 7, 2, 8, layer), "Assert");
+  EXPECT_DEATH(GroupNorm(x.data(), 24, none, none, y.data(), 24, {1, 6, 4}, 4, layer), "Assert");
+  EXPECT_DEATH(BatchNormTrain(x.data(), 6, none, none, y.data(), 6, {1, 6, 1}, nullptr, nullptr, {}), "Assert");
+  EXPECT_DEATH(AdaNorm(x.data(), 7, 1.0f, 0.1f, y.data(), 8, 2, 8, layer), "Assert");
+  EXPECT_DEATH(Softmax(x.data(), 7, 2, 8), "Assert");
+#endif
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "prenorm/norm_channels.h"
+#include "prenorm/norm_forms.h"
 #include "tests/kernels/norm_test_util.h"
 
 namespace prenorm {
@@ -193,6 +194,86 @@ TEST(NormFoldTest, GainOfPowersOfTwoIsLossless) {
   EXPECT_EQ(layer.weight[0], 2.0f * before[0]);
   ASSERT_TRUE(FoldAffineIntoFollowing(inverse.data(), nullptr, 4, GainForm::kGain, maps).ok());
   EXPECT_TRUE(SameBits(layer.weight, before));
+}
+
+TEST(NormFoldTest, StatisticsOfARowDoNotFold) {
+  const size_t dim = 24;
+  const std::vector<float> x = RandomRow(2 * dim, 1);
+  std::vector<float> y(2 * dim);
+  LayerNorm(x.data(), dim, static_cast<const float*>(nullptr), static_cast<const float*>(nullptr), y.data(), dim, 2,
+            dim, {1e-5f, VarianceForm::kTwoPass});
+  // A fold would be one slope and one shift for each column. Three rows on one line would have to stay on one.
+  std::vector<float> middle(dim), middle_y(dim);
+  for (size_t i = 0; i < dim; ++i) middle[i] = 0.5f * (x[i] + x[dim + i]);
+  LayerNorm(middle.data(), dim, static_cast<const float*>(nullptr), static_cast<const float*>(nullptr), middle_y.data(),
+            dim, 1, dim, {1e-5f, VarianceForm::kTwoPass});
+  double distance = 0.0;
+  for (size_t i = 0; i < dim; ++i) distance = std::max(distance, std::abs(middle_y[i] - 0.5 * (y[i] + y[dim + i])));
+  EXPECT_GT(distance, 0.1);
+}
+
+TEST(NormFoldTest, AGainDoesNotFoldPastASecondReader) {
+  const size_t dim = 16;
+  const std::vector<float> gain = RandomRow(dim, 2, 1.0f, 0.5f), x_hat = RandomRow(dim, 3);
+  Values normed(dim), bare(dim);
+  for (size_t i = 0; i < dim; ++i) bare[i] = x_hat[i], normed[i] = gain[i] * bare[i];
+  Layer branch(dim, dim, 1, 1, 5);
+  const Values unfolded = branch(normed, 1);
+  ASSERT_TRUE(FoldAffineIntoFollowing(gain.data(), nullptr, dim, GainForm::kGain, {&branch.map, 1}).ok());
+  // Post-LN: the residual sum reads what the norm writes, too. The branch is right without the gain, the sum is not.
+  const Values folded = branch(bare, 1);
+  EXPECT_LT(Distance(folded, unfolded), 2e-5);
+  Values sum(dim), folded_sum(dim);
+  for (size_t i = 0; i < dim; ++i) sum[i] = normed[i] + unfolded[i], folded_sum[i] = bare[i] + folded[i];
+  EXPECT_GT(Distance(folded_sum, sum), 0.1);
+}
+
+TEST(NormFoldTest, AGainInATableThatServesTheInputTooChangesTheInput) {
+  const size_t dim = 16, vocabulary = 5;
+  const std::vector<float> gain = RandomRow(dim, 2, 1.0f, 0.5f);
+  Layer table(vocabulary, dim, 1, 1, 5);
+  table.map.bias = nullptr;
+  const std::vector<float> embedding = table.weight;
+  ASSERT_TRUE(FoldAffineIntoFollowing(gain.data(), nullptr, dim, GainForm::kGain, {&table.map, 1}).ok());
+  double distance = 0.0;
+  for (size_t i = 0; i < embedding.size(); ++i) {
+    distance = std::max(distance, static_cast<double>(std::abs(table.weight[i] - embedding[i])));
+  }
+  EXPECT_GT(distance, 0.1) << "what a token begins with would be another row";
+}
+
+// A block of quantized weights is one scale and small integers; bf16 has 8 bits. Neither holds a product with a gain.
+TEST(NormFoldTest, AGainInStoredNarrowWeightsLosesBitsUnlessItIsAPowerOfTwoOrOneForABlock) {
+  const auto lossless = [](float weight, float gain) { return Widen(Narrow<bf16>(weight * gain)) == weight * gain; };
+  EXPECT_TRUE(lossless(Widen(Narrow<bf16>(0.7f)), 0.25f));
+  EXPECT_FALSE(lossless(Widen(Narrow<bf16>(0.7f)), 1.7f));
+  const float scale = 0.0625f;
+  const int codes[] = {-7, -2, 3, 8};
+  const auto fits = [&](const std::array<float, 4>& gain) {
+    // The best scale for the products takes the largest to its old code; all others must be whole numbers then.
+    const float folded_scale = scale * gain[3];
+    bool whole = true;
+    for (size_t i = 0; i < 4; ++i) {
+      const float code = scale * static_cast<float>(codes[i]) * gain[i] / folded_scale;
+      whole = whole && std::abs(code - std::nearbyint(code)) < 1e-5f;
+    }
+    return whole;
+  };
+  EXPECT_TRUE(fits({1.7f, 1.7f, 1.7f, 1.7f}));
+  EXPECT_FALSE(fits({1.7f, 1.1f, 0.9f, 1.3f}));
+}
+
+TEST(NormFoldTest, DataDependentFactorsDoNotFold) {
+  const size_t dim = 12;
+  const std::vector<float> x = RandomRow(dim, 1);
+  std::vector<float> negated(dim), y(dim), y_negated(dim);
+  // AdaNorm's factor 1 - k x_hat is another one for -x: no fixed gain turns one result into the other.
+  AdaNorm(x.data(), dim, 1.0f, 0.1f, y.data(), dim, 1, dim, {1e-5f, VarianceForm::kTwoPass});
+  for (size_t i = 0; i < dim; ++i) negated[i] = -x[i];
+  AdaNorm(negated.data(), dim, 1.0f, 0.1f, y_negated.data(), dim, 1, dim, {1e-5f, VarianceForm::kTwoPass});
+  double distance = 0.0;
+  for (size_t i = 0; i < dim; ++i) distance = std::max(distance, static_cast<double>(std::abs(y[i] + y_negated[i])));
+  EXPECT_GT(distance, 0.1);
 }
 
 TEST(NormFoldTest, ResidualScalesIntoTheMatrixThatWrites) {
