@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,7 @@ struct LoadOptions {
 
 /// Type-erased parts that only the runtime sees.
 struct ModelParts;
+class TensorSource;
 
 /// A model ready to run. Immutable after Load; every member is const and may be called from any thread.
 class Model {
@@ -54,6 +56,9 @@ class Model {
   /// Errors: kNotFound, kIo, kBadModel (the file breaks its format), kUnsupported (architecture, tensor type,
   /// tokenizer), kOutOfMemory, kCancelled. The message names file, key or tensor.
   static Result<std::shared_ptr<const Model>> Load(const std::string& path, const LoadOptions& options = {});
+  /// The bytes of a GGUF file, which are copied (use_mmap has no meaning). Errors as of Load; kUnsupported also for one
+  /// part of a split model.
+  static Result<std::shared_ptr<const Model>> LoadFromMemory(std::span<const uint8_t> bytes, const LoadOptions& options = {});
   ~Model();
 
   const ModelConfig& config() const;
@@ -72,6 +77,7 @@ class Model {
   const ModelParts& parts() const;
 
  private:
+  static Result<std::shared_ptr<const Model>> Build(std::unique_ptr<TensorSource> source, const LoadOptions& options);
   explicit Model(std::unique_ptr<ModelParts> parts);
   std::unique_ptr<ModelParts> parts_;
 };

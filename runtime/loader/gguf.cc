@@ -89,8 +89,12 @@ Result<GgufFile> GgufFile::FromMemory(std::span<const uint8_t> bytes, const std:
   if (reinterpret_cast<uintptr_t>(bytes.data()) % kMinAlignment != 0) {
     return Status(StatusCode::kInvalidArgument, "the memory of model '" + name + "' is not aligned to 8 bytes");
   }
+  return FromMemory(MappedFile::Borrow(bytes), name);
+}
+
+Result<GgufFile> GgufFile::FromMemory(MappedFile bytes, const std::string& name) {
   GgufFile file(name);
-  if (Status status = file.AddPart(MappedFile::Borrow(bytes), name); !status.ok()) return status;
+  if (Status status = file.AddPart(std::move(bytes), name); !status.ok()) return status;
   if (file.n_parts_ > 1) {
     return Status(StatusCode::kUnsupported, "'" + name + "' is one part of " + std::to_string(file.n_parts_) +
                                                 " of a model\nOpen split models by path.");

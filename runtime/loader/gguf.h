@@ -28,6 +28,8 @@ class GgufFile : public TensorSource {
   /// A model in memory, which must outlive the result; `name` stands for the path in messages.
   /// bytes.data() must be aligned to 8 bytes.
   static Result<GgufFile> FromMemory(std::span<const uint8_t> bytes, const std::string& name);
+  /// The same, but the result owns the bytes.
+  static Result<GgufFile> FromMemory(MappedFile bytes, const std::string& name);
 
   /// Version of the format: 2 or 3.
   uint32_t version() const { return version_; }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <limits>
 #include <system_error>
 #include <utility>
@@ -144,6 +145,23 @@ MappedFile MappedFile::Borrow(std::span<const uint8_t> bytes) {
   MappedFile file;
   file.data_ = const_cast<uint8_t*>(bytes.data());  // writable_ stays false: nobody is given this as mutable.
   file.size_ = bytes.size();
+  return file;
+}
+
+Result<MappedFile> MappedFile::Copy(std::span<const uint8_t> bytes, const std::string& name) {
+  MappedFile file;
+  file.size_ = bytes.size();
+  file.writable_ = true;
+  if (bytes.empty()) return file;
+  void* memory = mmap(nullptr, bytes.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    return Status(StatusCode::kOutOfMemory, "no memory for a copy of " + name + ": " + ErrnoText(errno) + "\n" +
+                                                std::to_string(bytes.size()) + " bytes are needed");
+  }
+  file.data_ = static_cast<uint8_t*>(memory);
+  file.owned_ = true;
+  AskForLargePages(memory, bytes.size());
+  std::memcpy(memory, bytes.data(), bytes.size());
   return file;
 }
 

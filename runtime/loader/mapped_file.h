@@ -32,6 +32,9 @@ class MappedFile {
   /// Refers to `bytes`, which must outlive this object and every move of it.
   static MappedFile Borrow(std::span<const uint8_t> bytes);
 
+  /// Copies `bytes` to pages of its own, as kRead does with a file. `name` is for messages. Errors: kOutOfMemory.
+  static Result<MappedFile> Copy(std::span<const uint8_t> bytes, const std::string& name);
+
   std::span<const uint8_t> bytes() const { return {data_, size_}; }
 
   /// The same bytes where they may be changed, else null.

@@ -22,4 +22,13 @@ Result<std::unique_ptr<TensorSource>> OpenModelFile(const std::string& path, Fil
   return std::unique_ptr<TensorSource>(std::make_unique<GgufFile>(std::move(*file)));
 }
 
+Result<std::unique_ptr<TensorSource>> OpenModelBytes(std::span<const uint8_t> bytes) {
+  const std::string name = "bytes in memory";
+  Result<MappedFile> copy = MappedFile::Copy(bytes, name);
+  if (!copy.ok()) return copy.status();
+  Result<GgufFile> file = GgufFile::FromMemory(std::move(*copy), name);
+  if (!file.ok()) return file.status();
+  return std::unique_ptr<TensorSource>(std::make_unique<GgufFile>(std::move(*file)));
+}
+
 }  // namespace prenorm

@@ -54,12 +54,19 @@ void CountBytes(const Binder& binder, ModelParts& parts) {
 }  // namespace
 
 Result<std::shared_ptr<const Model>> Model::Load(const std::string& path, const LoadOptions& options) {
-  auto parts = std::make_unique<ModelParts>();
   Result<std::unique_ptr<TensorSource>> source =
       OpenModelFile(path, options.use_mmap ? FileAccess::kMapPrivate : FileAccess::kRead);
-  if (!source.ok()) return source.status();
-  parts->source = std::move(source).value();
+  return source.ok() ? Build(std::move(source).value(), options) : source.status();
+}
 
+Result<std::shared_ptr<const Model>> Model::LoadFromMemory(std::span<const uint8_t> bytes, const LoadOptions& options) {
+  Result<std::unique_ptr<TensorSource>> source = OpenModelBytes(bytes);
+  return source.ok() ? Build(std::move(source).value(), options) : source.status();
+}
+
+Result<std::shared_ptr<const Model>> Model::Build(std::unique_ptr<TensorSource> source, const LoadOptions& options) {
+  auto parts = std::make_unique<ModelParts>();
+  parts->source = std::move(source);
   const Result<const Family*> family = FamilyOf(*parts->source);
   if (!family.ok()) return family.status();
   Result<TokenizerSpec> spec = ReadTokenizerSpec(*parts->source);

@@ -1,19 +1,18 @@
 // Region, barrier and static split of the engine's threads.
 #include "runtime/parallel/team.h"
 
-#include <algorithm>
-#include <limits>
-
+#include <unistd.h>
 #ifdef __linux__
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 #endif
 
-#ifdef PRENORM_STD_THREADS
+#include <algorithm>
+#include <limits>
 #include <thread>
 #include <vector>
-#else
+
+#ifndef PRENORM_STD_THREADS
 #include <omp.h>
 #endif
 
@@ -84,9 +83,7 @@ void Barrier::Arrive(int threads) {
 
 Team::Team(int threads) : threads_(threads), barrier_(threads <= AvailableProcessors() ? kSpinPauses : 0) {}
 
-#ifdef PRENORM_STD_THREADS
-
-void Team::Run(int threads, const std::function<void(Worker&)>& work) {
+void Team::RunOnNewThreads(int threads, const std::function<void(Worker&)>& work) {
   std::vector<std::jthread> others;
   for (int thread = 1; thread < threads; ++thread) {
     others.emplace_back([&, thread] {
@@ -98,9 +95,18 @@ void Team::Run(int threads, const std::function<void(Worker&)>& work) {
   work(worker);
 }
 
+#ifdef PRENORM_STD_THREADS
+
+void Team::Run(int threads, const std::function<void(Worker&)>& work) { RunOnNewThreads(threads, work); }
+
 #else
 
 void Team::Run(int threads, const std::function<void(Worker&)>& work) {
+  // The OpenMP runtime does not survive a fork: in the child a region would wait for ever for threads of the parent.
+  static std::atomic<pid_t> first_user{0};
+  pid_t user = 0;
+  const pid_t self = getpid();
+  if (!first_user.compare_exchange_strong(user, self) && user != self) return RunOnNewThreads(threads, work);
 #pragma omp parallel num_threads(threads)
   {
     Worker worker(omp_get_thread_num(), omp_get_num_threads(), barrier_);

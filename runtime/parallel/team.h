@@ -54,8 +54,9 @@ class Worker {
 };
 
 /// Runs functions on a fixed number of threads. Used by one thread at a time.
-/// Threads come from the OpenMP runtime, whose pool is shared with oneDNN; under ThreadSanitizer, which does not
-/// understand that runtime, they are std::threads (PRENORM_STD_THREADS).
+/// Threads come from the OpenMP runtime, whose pool is shared with oneDNN. They are new std::threads under
+/// ThreadSanitizer, which does not understand that runtime (PRENORM_STD_THREADS), and in a child process made by fork()
+/// after a first Run, where that runtime no longer works.
 class Team {
  public:
   explicit Team(int threads);
@@ -67,6 +68,7 @@ class Team {
   void Run(int threads, const std::function<void(Worker&)>& work);
 
  private:
+  void RunOnNewThreads(int threads, const std::function<void(Worker&)>& work);
   int threads_;
   Barrier barrier_;
 };

@@ -105,6 +105,14 @@ class Encoding {
   std::vector<TokenId> ids_;
 };
 
+constexpr size_t kMaxBytes = std::numeric_limits<int32_t>::max();
+
+Status TooLong(size_t bytes) {
+  return Status(StatusCode::kInvalidArgument, "a text of " + std::to_string(bytes) +
+                                                  " bytes is too long to tokenize\nat most " +
+                                                  std::to_string(kMaxBytes) + " bytes");
+}
+
 }  // namespace
 
 Tokenizer::Tokenizer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -117,6 +125,12 @@ Result<std::vector<TokenId>> Tokenizer::Encode(std::string_view text, const Enco
 
 Result<std::vector<TokenId>> Tokenizer::EncodeSegments(std::span<const TextSegment> segments, bool add_special) const
     try {
+  // Before anything reads them: a length that is wrong is mostly one that is huge.
+  size_t bytes = 0;
+  for (const TextSegment& segment : segments) {
+    if (segment.text.size() > kMaxBytes - bytes) return TooLong(segment.text.size());
+    bytes += segment.text.size();
+  }
   std::string joined;  // only where one valid segment is not the whole text
   std::string_view text;
   Ranges parsed;
@@ -135,12 +149,7 @@ Result<std::vector<TokenId>> Tokenizer::EncodeSegments(std::span<const TextSegme
     }
     text = joined;
   }
-  constexpr size_t kMaxBytes = std::numeric_limits<int32_t>::max();
-  if (text.size() > kMaxBytes) {
-    return Status(StatusCode::kInvalidArgument, "a text of " + std::to_string(text.size()) +
-                                                    " bytes is too long to tokenize\nat most " +
-                                                    std::to_string(kMaxBytes) + " bytes");
-  }
+  if (text.size() > kMaxBytes) return TooLong(text.size());
   Encoding encoding(impl_->spec, *impl_->model, *impl_->raw_added, *impl_->normalized_added);
   if (Status status = encoding.Run(text, parsed); !status.ok()) return status;
   std::vector<TokenId>& ids = encoding.ids();

@@ -1,6 +1,7 @@
 // Help texts, made from the option table.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "tools/common/options.h"
@@ -14,6 +15,9 @@ struct CommandInfo {
   const char* summary;
   const char* example;
 };
+
+/// Every command, in the order of help. Help, man pages and completions are made from this and the option table.
+std::span<const CommandInfo> CommandTable();
 
 std::string CommandHelp(const CommandInfo& info);
 std::string PrintedConfig(const CommandInfo& info, const ParsedOptions& parsed);

@@ -1,0 +1,103 @@
+// The objects behind the handles of the C interface.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "prenorm/generate.h"
+#include "prenorm/model.h"
+#include "prenorm/session.h"
+#include "runtime/c_api/call.h"
+
+namespace prenorm::c_api {
+
+/// First member of every handle: a handle of another type, which a language without C's types passes easily, is
+/// refused.
+enum class Tag : uint32_t { kModel = 0x6D6F6431, kSession = 0x73657331, kResult = 0x72657331, kBuffer = 0x62756631 };
+
+/// Hands engine events to a C function.
+class ProfileSink : public OpObserver {
+ public:
+  ProfileSink(prenorm_profile_fn function, void* user) : function_(function), user_(user) {}
+  void Record(const OpEvent& event) override;
+
+ private:
+  prenorm_profile_fn function_;
+  void* user_;
+};
+
+}  // namespace prenorm::c_api
+
+struct prenorm_model {
+  prenorm::c_api::Tag tag = prenorm::c_api::Tag::kModel;
+  std::shared_ptr<const prenorm::Model> model;
+};
+
+struct prenorm_session {
+  prenorm::c_api::Tag tag = prenorm::c_api::Tag::kSession;
+  std::atomic<uint32_t> state{0};  // Bits of SessionLease.
+  std::atomic<bool> cancel{false};
+  std::unique_ptr<prenorm::c_api::ProfileSink> profile;  // Outlives session's use of it.
+  std::unique_ptr<prenorm::Session> session;
+};
+
+struct prenorm_buffer {
+  prenorm::c_api::Tag tag = prenorm::c_api::Tag::kBuffer;
+  std::vector<uint8_t> bytes;
+};
+
+struct prenorm_result {
+  prenorm::c_api::Tag tag = prenorm::c_api::Tag::kResult;
+  prenorm::GenerateResult result;
+};
+
+namespace prenorm::c_api {
+
+/// The right to use a session, for one call. Gives it back at its end, and frees the session if that was asked for
+/// meanwhile: nothing may touch the session after a lease.
+class SessionLease {
+ public:
+  explicit SessionLease(prenorm_session* session);
+  ~SessionLease();
+  SessionLease(const SessionLease&) = delete;
+  SessionLease& operator=(const SessionLease&) = delete;
+
+  /// Why it was not granted.
+  const Outcome& outcome() const { return outcome_; }
+
+  static void Free(prenorm_session* session);
+
+ private:
+  static constexpr uint32_t kInUse = 1, kToBeFreed = 2;
+  prenorm_session* session_ = nullptr;  // Null: not granted.
+  Outcome outcome_;
+};
+
+/// As Call, with the session leased for the time of body().
+template <class Body>
+prenorm_status SessionCall(const char* function, prenorm_session* session, prenorm_error* error, const Body& body) {
+  return Call(error, [&]() -> Outcome {
+    if (session == nullptr) return IsNull(function, "session");
+    if (session->tag != Tag::kSession) return Invalid(std::string(function) + ": this is no session");
+    const SessionLease lease(session);
+    return lease.outcome().ok() ? body() : lease.outcome();
+  });
+}
+
+/// Null or another type of handle.
+Outcome CheckModel(const char* function, const prenorm_model* model);
+
+/// A generation, shared by prenorm_generate and prenorm_chat. `whole_prompt`: the prompt takes the place of what the
+/// session holds.
+Outcome RunGeneration(prenorm_session* session, std::span<const TokenId> prompt, bool whole_prompt,
+                      const prenorm_generate_options* options, prenorm_result** result);
+/// A rendered conversation.
+Outcome Render(const char* function, const Model& model, const prenorm_chat_message* messages, size_t n_messages,
+               const prenorm_chat_options* options, GenerateResult& rendered);
+
+}  // namespace prenorm::c_api

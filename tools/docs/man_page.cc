@@ -1,0 +1,76 @@
+// Man pages in the macros of man(7).
+#include "tools/docs/docs.h"
+
+namespace prenorm::tools {
+namespace {
+
+// Backslashes and hyphens as themselves, and no line that begins like a request.
+std::string Roff(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '\\') {
+      result += "\\e";
+    } else if (c == '-') {
+      result += "\\-";
+    } else if ((c == '.' || c == '\'') && (result.empty() || result.back() == '\n')) {
+      result += std::string("\\&") + c;
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+std::string Title(const std::string& name, const std::string& version) {
+  std::string upper = name;
+  for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return ".TH " + Roff(upper) + " 1 \"\" \"Prenorm " + version + "\" \"User commands\"\n";
+}
+
+std::string OptionEntry(const OptionSpec& spec) {
+  std::string heading = "\\fB" + Roff(Joined(Names(spec), ", ")) + "\\fR";
+  if (spec.value[0] != '\0') heading += std::string(" \\fI") + Roff(spec.value) + "\\fR";
+  std::string text = ".TP\n" + heading + "\n" + Roff(spec.help) + "\n";
+  if (spec.choices[0] != '\0') text += "One of " + Roff(Joined(Choices(spec), ", ")) + ".\n";
+  const std::string value = spec.default_text[0] != '\0' ? spec.default_text : ValueText(spec, Options());
+  if (!value.empty() && value != "off") text += "Default: " + Roff(value) + ".\n";
+  if (spec.environment[0] != '\0') text += std::string("Environment: ") + Roff(spec.environment) + ".\n";
+  return text;
+}
+
+}  // namespace
+
+std::string OverviewManPage(const std::string& version) {
+  std::string text =
+      Title("prenorm", version) +
+      ".SH NAME\nprenorm \\- language models on the CPU\n"
+      ".SH SYNOPSIS\n\\fBprenorm\\fR \\fICOMMAND\\fR [\\fIMODEL\\fR] [\\fIOPTION\\fR...]\n"
+      ".SH DESCRIPTION\nRuns language models on the CPU and measures them. \\fIMODEL\\fR is a file, a folder, or a "
+      "name of the catalog; without it the default model is used. Every command has a page of its own.\n"
+      ".SH COMMANDS\n";
+  for (const CommandInfo& info : CommandTable()) {
+    text += std::string(".TP\n\\fBprenorm\\-") + info.name + "\\fR(1)\n" + Roff(info.summary) + "\n";
+  }
+  return text +
+         ".SH EXIT STATUS\n0 ok, 1 other, 2 usage, 3 model file bad or unsupported, 4 does not fit in memory, 5 prompt "
+         "too "
+         "long, 6 chat template, 7 verification failed, 130 interrupted.\n";
+}
+
+std::string CommandManPage(const CommandInfo& info, const std::string& version) {
+  const std::string name = std::string("prenorm-") + info.name;
+  std::string text = Title(name, version) + ".SH NAME\n" + Roff(name) + " \\- " + Roff(info.summary) +
+                     "\n.SH SYNOPSIS\n\\fBprenorm " + info.name + "\\fR";
+  for (const OptionSpec* spec : PositionalsOf(info)) text += std::string(" \\fI") + spec->names + "\\fR";
+  text += " [\\fIOPTION\\fR...]\n.SH OPTIONS\n";
+  std::string group;
+  for (const OptionSpec& spec : OptionTable()) {
+    if ((spec.commands & info.command) == 0) continue;
+    if (group != spec.group) text += std::string(".SS ") + spec.group + "\n";
+    group = spec.group;
+    text += OptionEntry(spec);
+  }
+  return text + ".SH EXAMPLES\n.EX\n" + Roff(info.example) + "\n.EE\n.SH SEE ALSO\n\\fBprenorm\\fR(1)\n";
+}
+
+}  // namespace prenorm::tools
