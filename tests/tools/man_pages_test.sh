@@ -13,7 +13,9 @@ for command in $commands; do
     grep -qF -e "${option//-/\\-}" "$page" || { echo "$page lacks $option"; exit 1; }
   done
   if command -v mandoc >/dev/null; then
-    mandoc -T lint -W warning "$page" || { echo "mandoc complains of $page"; exit 1; }
+    # The pages have no date, on purpose: the same tree makes the same pages.
+    complaints=$(mandoc -T lint -W warning "$page" | grep -v 'missing date' || true)
+    [ -z "$complaints" ] || { echo "$complaints"; exit 1; }
   elif command -v groff >/dev/null; then
     [ -z "$(groff -man -ww -T utf8 "$page" 2>&1 >/dev/null)" ] || { echo "groff complains of $page"; exit 1; }
   fi
