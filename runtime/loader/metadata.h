@@ -117,6 +117,12 @@ class NumberArray {
   NumberArray(const uint8_t* data, uint64_t count, MetaType type) : data_(data), count_(count), type_(type) {}
   size_t size() const { return static_cast<size_t>(count_); }
   MetaType type() const { return type_; }
+  /// The items as they are if they are of `type`, which T has the size of; unaligned. Else null.
+  template <typename T>
+  const uint8_t* RawAs(MetaType type) const {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+    return type == type_ && MetaTypeBytes(type) == sizeof(T) ? data_ : nullptr;
+  }
   std::optional<uint64_t> U64(size_t i) const;
   std::optional<int64_t> I64(size_t i) const;
   std::optional<float> F32(size_t i) const;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <new>
 
 #include "runtime/tokenizer/end_tokens.h"
@@ -23,13 +24,13 @@ class GgufTokenizer {
     if (!model) return Bad("the key tokenizer.ggml.model is missing or no string");
     if (Status status = ReadVocabulary(); !status.ok()) return status;
     Status status;
-    if (*model == "gpt2" || *model == "gemma4") status = ReadBpe(*model);
+    if (*model == "gpt2" || *model == "gemma4" || *model == "whitespace") status = ReadBpe(*model);
     else if (*model == "llama") status = ReadSpm();
     else if (*model == "bert") status = ReadWordPiece();
     else if (*model == "t5") status = ReadUnigram();
     else
       status = Status(StatusCode::kUnsupported, "unknown tokenizer \"" + std::string(*model) + "\"\n" + spec_.source +
-                                                    ", tokenizer.ggml.model; known: gpt2, llama, bert, t5, gemma4");
+                                                    ", tokenizer.ggml.model; known: gpt2, llama, bert, t5, gemma4, whitespace");
     if (!status.ok()) return status;
     ReadEndTokens();
     return std::move(spec_);
@@ -62,11 +63,14 @@ class GgufTokenizer {
       const std::optional<NumberArray> types = metadata_.Numbers(Key("token_type"));
       if (!types) return Bad("tokenizer.ggml.token_type is no array of numbers");
       if (types->size() != spec_.tokens.size()) return Bad(CountText("token_type", types->size()));
-      spec_.types.reserve(types->size());
+      spec_.types.resize(types->size());
+      const uint8_t* raw = types->RawAs<int32_t>(MetaType::kI32);  // The usual type; a quarter of a million of them.
       for (size_t i = 0; i < types->size(); ++i) {
-        const int64_t type = types->I64(i).value_or(0);
+        int32_t stored = 0;
+        if (raw != nullptr) std::memcpy(&stored, raw + i * sizeof(stored), sizeof(stored));
+        const int64_t type = raw != nullptr ? stored : types->I64(i).value_or(0);
         // 0 (undefined) and numbers of later versions are tokens like any other.
-        spec_.types.push_back(type >= 1 && type <= 6 ? static_cast<TokenType>(type) : TokenType::kNormal);
+        spec_.types[i] = type >= 1 && type <= 6 ? static_cast<TokenType>(type) : TokenType::kNormal;
       }
     }
     return Status();
@@ -80,6 +84,11 @@ class GgufTokenizer {
     const std::optional<NumberArray> scores = metadata_.Numbers(Key("scores"));
     if (!scores) return Bad("the key tokenizer.ggml.scores is missing or no array of numbers");
     if (scores->size() != spec_.tokens.size()) return Bad(CountText("scores", scores->size()));
+    if (const uint8_t* raw = scores->RawAs<float>(MetaType::kF32); raw != nullptr) {
+      spec_.scores.resize(scores->size());
+      if (!spec_.scores.empty()) std::memcpy(spec_.scores.data(), raw, spec_.scores.size() * sizeof(float));
+      return Status();
+    }
     spec_.scores.reserve(scores->size());
     for (size_t i = 0; i < scores->size(); ++i) {
       const std::optional<float> score = scores->F32(i);
@@ -145,7 +154,7 @@ class GgufTokenizer {
     spec_.splits = std::move(pretokenizer->splits);
     if (pretokenizer->nfc) Add(NormalizerStep::Kind::kNfc);
     if (!spec_.byte_level) {
-      Add(NormalizerStep::Kind::kReplace, " ", std::string(kSpaceMark));
+      if (pretokenizer->marks_spaces) Add(NormalizerStep::Kind::kReplace, " ", std::string(kSpaceMark));
       spec_.byte_fallback = true;
       spec_.unknown = Id("unknown_token_id", -1);
     } else if (Flag("add_space_prefix", false)) {
@@ -153,6 +162,9 @@ class GgufTokenizer {
       spec_.drops_space_prefix = true;
     }
     ReadEnds(pretokenizer->adds_bos, false, -1, -1);
+    // Early files of Gemma 4 say by mistake that no BOS is added.
+    if (name == "gemma4" && spec_.bos >= 0 && spec_.prefix.empty()) spec_.prefix.push_back(spec_.bos);
+    ReadMaskToken(name);
     return ReadMerges();
   }
 
@@ -171,6 +183,27 @@ class GgufTokenizer {
     spec_.drops_space_prefix = Flag("add_space_prefix", otherwise);
     if (spec_.drops_space_prefix) Add(NormalizerStep::Kind::kPrepend, {}, " ");
     Add(NormalizerStep::Kind::kReplace, " ", std::string(kSpaceMark));
+  }
+
+  /// A mask token swallows the space before it (tokenizer.json of these models); GGUF has no key for that.
+  void ReadMaskToken(std::string_view pretokenizer) {
+    constexpr std::array<std::string_view, 5> kNames = {"jina-v2-de", "jina-v2-es", "jina-v2-code", "roberta-bpe",
+                                                        "modern-bert"};
+    constexpr std::array<std::string_view, 2> kArchitectures = {"nomic-bert-moe", "jina-bert-v3"};
+    const std::string_view architecture = metadata_.String("general.architecture").value_or("");
+    if (std::find(kNames.begin(), kNames.end(), pretokenizer) == kNames.end() &&
+        std::find(kArchitectures.begin(), kArchitectures.end(), architecture) == kArchitectures.end()) {
+      return;
+    }
+    const std::string_view text = pretokenizer == "modern-bert" ? "[MASK]" : "<mask>";
+    const auto at = std::find(spec_.tokens.begin(), spec_.tokens.end(), text);
+    if (at == spec_.tokens.end()) return;
+    AddedToken added;
+    added.id = static_cast<TokenId>(at - spec_.tokens.begin());
+    added.text = std::string(text);
+    added.special = true;
+    added.lstrip = true;
+    spec_.added.push_back(std::move(added));
   }
 
   /// Phi-3's added tokens swallow the white space after them (tokenizer_config.json); GGUF has no key for that.
@@ -233,6 +266,7 @@ class GgufTokenizer {
     if (Flag("remove_extra_whitespaces", false)) Add(NormalizerStep::Kind::kCollapseSpaces);
     AddSpacePrefix(false);
     ReadEnds(false, true, -1, 1);
+    ReadMaskToken("");
     return ReadScores();
   }
 
@@ -240,11 +274,7 @@ class GgufTokenizer {
     for (const TokenId id : {eos_, Id("eot_token_id", -1), Id("eom_token_id", -1)}) {
       if (id >= 0) spec_.end_tokens.push_back(id);
     }
-    for (size_t id = 0; id < spec_.types.size(); ++id) {
-      if (spec_.types[id] == TokenType::kControl && IsEndMarker(spec_.tokens[id])) {
-        spec_.end_tokens.push_back(static_cast<TokenId>(id));
-      }
-    }
+    AddEndMarkers(&spec_);
   }
 
   const Metadata& metadata_;

@@ -100,11 +100,7 @@ Result<TokenizerSpec> SpecFromHfFolder(const std::string& folder) try {
     if (name == kConfigs[0]) ReadTokenizerConfig(config, !json, &*spec);
     else ReadEndIds(config, &*spec);
   }
-  for (size_t id = 0; id < spec->types.size(); ++id) {
-    if (spec->types[id] == TokenType::kControl && IsEndMarker(spec->tokens[id])) {
-      spec->end_tokens.push_back(static_cast<TokenId>(id));
-    }
-  }
+  AddEndMarkers(&*spec);
   return spec;
 } catch (const std::bad_alloc&) {
   return Status(StatusCode::kOutOfMemory, "no memory for the tokenizer of " + folder);

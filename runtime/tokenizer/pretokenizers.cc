@@ -21,6 +21,9 @@ using Patterns = std::initializer_list<std::string_view>;
 #define PRENORM_CJK_KANA "[\\x{4E00}-\\x{9FA5}\\x{3040}-\\x{309F}\\x{30A0}-\\x{30FF}]+"
 #define PRENORM_CJK_HANGUL "[\\x{4E00}-\\x{9FA5}\\x{0800}-\\x{4E00}\\x{AC00}-\\x{D7FF}]+"
 
+#define PRENORM_DEEPSEEK_WORDS \
+  "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|"
+
 constexpr std::string_view kGpt2[] = {PRENORM_GPT2_WORDS "|\\s+"};
 // Every digit by itself, then GPT-2's words.
 constexpr std::string_view kDigitsGpt2[] = {"\\p{N}", PRENORM_GPT2_WORDS "|\\s+"};
@@ -64,8 +67,7 @@ constexpr std::string_view kDeepseekLlm[] = {
 constexpr std::string_view kDeepseekCoder[] = {"[\\r\\n]", "\\s?\\p{L}+", "\\s?\\p{P}+", PRENORM_CJK_HANGUL, "\\p{N}"};
 constexpr std::string_view kDeepseek3[] = {
     "\\p{N}{1,3}", PRENORM_CJK_KANA,
-    "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|"
-    " ?[\\p{P}\\p{S}]+[\\r\\n]*|" PRENORM_SPACES};
+    PRENORM_DEEPSEEK_WORDS " ?[\\p{P}\\p{S}]+[\\r\\n]*|" PRENORM_SPACES};
 constexpr std::string_view kFalcon[] = {"[\\p{P}$+<=>^~|`]+", PRENORM_GPT2_WORDS, "[0-9][0-9][0-9]"};
 // What files without a name of their own were split by for years.
 constexpr std::string_view kDefault[] = {"[\\p{P}$+<=>^~|]+", PRENORM_GPT2_WORDS, "\\p{N}+", "[0-9][0-9][0-9]"};
@@ -73,6 +75,48 @@ constexpr std::string_view kBloom[] = {" ?[^(\\s|.,!?\\x{2026}\\x{3002}\\x{FF0C}
 constexpr std::string_view kViking[] = {
     " ?[^(\\s|.,!?\\x{2026}\\x{3002}\\x{FF0C}\\x{3001}\\x{0964}\\x{06D4}\\x{060C})]+", "\\p{N}"};
 constexpr std::string_view kNewlines[] = {"[^\\n]+|\\n+"};
+constexpr std::string_view kWords[] = {"\\S+"};
+// Digits by three from the right.
+#define PRENORM_DIGITS_FROM_RIGHT "\\p{N}{1,3}(?=(?:\\p{N}{3})*+(?!\\p{N}))"
+constexpr std::string_view kSuperBpe[] = {"\\p{N}+", "(?=(\\d{3})+(?!\\d))"};
+constexpr std::string_view kTinyAya[] = {"\\d{1,3}(?=(?:\\d{3})*\\b)",
+                                         PRENORM_CASED("(?:" PRENORM_CONTRACTIONS ")?")
+                                         "|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" PRENORM_SPACES};
+constexpr std::string_view kAfmoe[] = {
+    PRENORM_DIGITS_FROM_RIGHT,
+    "[\\x{4E00}-\\x{9FFF}\\x{3400}-\\x{4DBF}\\x{F900}-\\x{FAFF}\\x{3040}-\\x{309F}\\x{30A0}-\\x{30FF}"
+    "\\x{FF65}-\\x{FF9F}\\x{2F00}-\\x{2FDF}\\x{0E40}-\\x{0E7F}\\x{0E80}-\\x{0EFF}\\x{1780}-\\x{17FF}"
+    "\\x{1000}-\\x{109F}\\x{AA60}-\\x{AA7F}\\x{A9E0}-\\x{A9FF}\\x{AC00}-\\x{D7AF}\\x{1100}-\\x{11FF}]+",
+    PRENORM_DEEPSEEK_WORDS " ?[\\p{P}\\p{S}]+[\\r\\n]*|" PRENORM_SPACES};
+constexpr std::string_view kSpark[] = {"\\p{N}{1,3}", PRENORM_CJK_KANA,
+                                       PRENORM_DEEPSEEK_WORDS " ?[\\p{P}\\p{S}]+|[\\r\\n]|\\s+(?!\\S)|\\s+", "\\p{N}"};
+constexpr std::string_view kYoutu[] = {
+    "[\\x{AC00}-\\x{D7A3}\\x{3131}-\\x{318E}]+|[\\x{FF01}\\x{2026}\\x{201C}\\x{201D}\\x{2018}\\x{2019}\\x{2014}\\x{FF1A}"
+    "\\x{FF1B}\\x{FF0C}\\x{3001}-\\x{303F}\\x{FE30}-\\x{FE4F}]+|[\\x{3105}-\\x{312F}]+|" PRENORM_CJK_KANA,
+    PRENORM_CASED("(?:" PRENORM_CONTRACTIONS ")?") "|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" PRENORM_SPACES};
+// Letters that are no Han characters stand in for the set difference that PCRE2 has not.
+#define PRENORM_NO_HAN "(?:(?!\\p{Han})"
+constexpr std::string_view kKimi[] = {
+    "\\p{Han}+|[^\\r\\n\\p{L}\\p{N}]?" PRENORM_NO_HAN PRENORM_UPPER ")*" PRENORM_NO_HAN PRENORM_LOWER
+    ")+(?:" PRENORM_CONTRACTIONS ")?|[^\\r\\n\\p{L}\\p{N}]?" PRENORM_NO_HAN PRENORM_UPPER ")+" PRENORM_NO_HAN PRENORM_LOWER
+    ")*(?:" PRENORM_CONTRACTIONS ")?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" PRENORM_SPACES};
+constexpr std::string_view kJais2[] = {
+    PRENORM_CONTRACTIONS
+    "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s{512}(?!\\S)|\\s{256}(?!\\S)|"
+    "\\s{128}(?!\\S)|\\s{64}(?!\\S)|\\s{32}(?!\\S)|\\s{16}(?!\\S)|\\s{8}(?!\\S)|\\s{4}(?!\\S)|\\s{1,2}(?!\\S)|\\s"};
+constexpr std::string_view kExaoneMoe[] = {
+    PRENORM_CONTRACTIONS
+    "|[^\\r\\n\\p{L}\\p{N}]?(?:\\p{L}\\p{M}*(?: \\p{L}\\p{M}*)*)+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]?|"
+    "\\s*[\\r\\n]|\\s+(?!\\S)|\\s+"};
+constexpr std::string_view kChameleon[] = {"<sentinel:[0-9]+>", "(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z",
+                                           "([\\t\\n]|    |  )", "\\p{N}", "[\\p{P}!-/:-@\\[-`{-~]",
+                                           PRENORM_GPT2_WORDS "|\\s+"};
+constexpr std::string_view kUfakzeka[] = {
+    "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" PRENORM_SPACES};
+constexpr std::string_view kMiniCpm5[] = {
+    "\\p{N}{1,3}", PRENORM_CONTRACTIONS
+    "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}+| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" PRENORM_SPACES};
+constexpr std::string_view kLaguna[] = {"[^\\n]+|\\n+", kQwen2[0]};
 
 /// What a name implies beyond the cuts.
 enum Traits : unsigned {
@@ -80,7 +124,8 @@ enum Traits : unsigned {
   kNfc = 1,
   kIgnoreMerges = 2,
   kBos = 4,
-  kText = 8,  // not byte-level
+  kText = 8,  // not byte-level,
+  kMarkSpaces = 16,  // ... with U+2581 for spaces
 };
 
 struct Entry {
@@ -129,6 +174,7 @@ constexpr Entry kEntries[] = {
     {"falcon-h1", kLlama3, kIgnoreMerges | kBos},
     {"pixtral", kLlama3, kIgnoreMerges | kBos},
     {"lfm2", kLlama3, kIgnoreMerges | kBos},
+    {"jina-v5-nano", kLlama3, kIgnoreMerges | kBos},
     {"midm-2.0", kLlama3, kIgnoreMerges | kBos},
     {"smollm3", kLlama3, kIgnoreMerges},
     {"dbrx", kLlama3},
@@ -142,6 +188,7 @@ constexpr Entry kEntries[] = {
     {"stablelm2", kQwen2, kNfc},
     {"deepseek-r1-qwen", kQwen2},
     {"kormo", kQwen2},
+    {"f2llmv2", kQwen2},
     {"hunyuan", kQwen2},
     {"solar-open", kQwen2},
     {"grok-2", kQwen2},
@@ -151,13 +198,29 @@ constexpr Entry kEntries[] = {
     {"gpt-4o", kGpt4o},
     {"llama4", kGpt4o},
     {"kanana2", kGpt4o},
+    {"talkie", kGpt4o},
     {"minimax-m2", kGpt4o},
+    {"granite-embed-multi-97m", kGpt4o, kIgnoreMerges},
+    {"tiny_aya", kTinyAya},
+    {"cohere2moe", kTinyAya},
+    {"youtu", kYoutu, kIgnoreMerges},
+    {"kimi-k2", kKimi},
     // DeepSeek and others.
     {"deepseek-llm", kDeepseekLlm},
     {"deepseek-coder", kDeepseekCoder},
     {"deepseek-v3", kDeepseek3},
     {"hunyuan-dense", kDeepseek3},
     {"joyai-llm", kDeepseek3},
+    {"hy_v4", kDeepseek3},
+    {"spark2_5", kSpark},
+    {"afmoe", kAfmoe},
+    {"superbpe", kSuperBpe},
+    {"exaone-moe", kExaoneMoe},
+    {"jais-2", kJais2},
+    {"minicpm5", kMiniCpm5, kIgnoreMerges},
+    {"laguna", kLaguna},
+    {"ufakzeka", kUfakzeka},
+    {"chameleon", kChameleon, kBos},
     {"bailingmoe", kBailing},
     {"bailingmoe2", kBailing},
     {"llada-moe", kBailing},
@@ -167,7 +230,10 @@ constexpr Entry kEntries[] = {
     {"poro-chat", kBloom},
     {"gpt3-finnish", kBloom},
     {"viking", kViking},
-    {"gemma4", kNewlines, kText | kBos},
+    {"gemma4", kNewlines, kText | kMarkSpaces | kBos},
+    {"granite-embed-multi-311m", kNewlines, kText | kMarkSpaces | kBos},
+    {"sarvam-moe", kNewlines, kText | kMarkSpaces},
+    {"whitespace", kWords, kText},
 };
 
 }  // namespace
@@ -207,6 +273,7 @@ Result<Pretokenizer> FindPretokenizer(std::string_view name) {
     result.ignore_merges = (entry.traits & kIgnoreMerges) != 0;
     result.adds_bos = (entry.traits & kBos) != 0;
     result.byte_level = (entry.traits & kText) == 0;
+    result.marks_spaces = (entry.traits & kMarkSpaces) != 0;
     return result;
   }
   std::string known;

@@ -15,7 +15,8 @@ struct Pretokenizer {
   bool nfc = false;            ///< The models of that name normalize to NFC.
   bool ignore_merges = false;  ///< A piece that is a token is that token.
   bool adds_bos = false;       ///< Unless the file says otherwise.
-  bool byte_level = true;      ///< Tokens are bytes in GPT-2's alphabet; else text with U+2581 for spaces.
+  bool byte_level = true;      ///< Tokens are bytes in GPT-2's alphabet, else text,
+  bool marks_spaces = false;   ///< with U+2581 for spaces.
 };
 
 /// kUnsupported for a name that is not known, with the ones that are.

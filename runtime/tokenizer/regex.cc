@@ -21,6 +21,50 @@ constexpr uint32_t kHeapLimitKib = 256 * 1024;
 constexpr size_t kJitStackStart = 32 * 1024;
 constexpr size_t kJitStackMax = 64 * 1024 * 1024;
 
+/// Past the "]" of the class that begins at `begin`, or npos; at "&&[" ends before it.
+size_t ClassPart(std::string_view pattern, size_t begin) {
+  size_t at = begin + 1;
+  if (pattern.substr(at).starts_with('^')) ++at;
+  if (pattern.substr(at).starts_with(']')) ++at;  // A member.
+  for (; at < pattern.size(); ++at) {
+    if (pattern[at] == '\\') ++at;
+    else if (pattern[at] == ']') return at + 1;
+    else if (pattern.substr(at).starts_with("&&[")) return at;
+  }
+  return std::string_view::npos;
+}
+
+/// Oniguruma's intersections of classes, "[A&&[B]]", which PCRE2 has not: what is in A, and looking ahead in B.
+std::string RewriteIntersections(std::string_view pattern) {
+  std::string out;
+  for (size_t i = 0; i < pattern.size();) {
+    if (pattern[i] == '\\' && i + 1 < pattern.size()) {
+      out.append(pattern.substr(i, 2));
+      i += 2;
+      continue;
+    }
+    const size_t end = pattern[i] == '[' ? ClassPart(pattern, i) : std::string_view::npos;
+    if (end == std::string_view::npos) {
+      out += pattern[i++];
+      continue;
+    }
+    const std::string_view left = pattern.substr(i, end - i);
+    i = end;
+    if (left.back() == ']') {
+      out.append(left);
+      continue;
+    }
+    const size_t close = ClassPart(pattern, end + 2);
+    if (close >= pattern.size() || pattern[close] != ']') {  // Nothing simpler is used; the rest is PCRE2's to judge.
+      out.append(left);
+      continue;
+    }
+    out.append("(?:(?=").append(pattern.substr(end + 2, close - end - 2)).append(")").append(left).append("])");
+    i = close + 1;
+  }
+  return out;
+}
+
 /// Rewrites \s and \S (inside a class, only \s has a rewriting; \S stays as it is).
 std::string Translate(std::string_view pattern) {
   std::string out;
@@ -78,7 +122,7 @@ RegexScratch::RegexScratch() : impl_(std::make_unique<Impl>()) {
 RegexScratch::~RegexScratch() = default;
 
 Result<Regex> Regex::Compile(std::string_view pattern) {
-  const std::string translated = Translate(pattern);
+  const std::string translated = Translate(RewriteIntersections(pattern));
   int error = 0;
   PCRE2_SIZE offset = 0;
   pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),

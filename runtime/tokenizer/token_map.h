@@ -1,6 +1,8 @@
 // Flat hash maps of the tokenizer: token text -> id, and pair of ids -> merge. No allocation per entry.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -57,12 +59,20 @@ class TokenMap {
     slots_.assign(slots, Slot{0, -1});
     mask_ = slots - 1;
     max_bytes_ = 0;
-    for (size_t id = 0; id < tokens.size(); ++id) {
-      const std::string_view text = tokens[id];
-      max_bytes_ = text.size() > max_bytes_ ? text.size() : max_bytes_;
-      const uint64_t hash = HashBytes(text);
-      Slot* slot = FindSlot(text, hash);
-      if (slot->id < 0) *slot = Slot{static_cast<uint32_t>(hash >> 32), static_cast<TokenId>(id)};
+    constexpr size_t kBlock = 32;  // Slots are far apart: those of a block are waited for together.
+    std::array<uint64_t, kBlock> hashes;
+    for (size_t begin = 0; begin < tokens.size(); begin += kBlock) {
+      const size_t n = std::min(kBlock, tokens.size() - begin);
+      for (size_t i = 0; i < n; ++i) {
+        const std::string_view text = tokens[begin + i];
+        max_bytes_ = std::max(max_bytes_, text.size());
+        hashes[i] = HashBytes(text);
+        __builtin_prefetch(&slots_[hashes[i] & mask_], 1);
+      }
+      for (size_t i = 0; i < n; ++i) {
+        Slot* slot = FindSlot(tokens[begin + i], hashes[i]);
+        if (slot->id < 0) *slot = Slot{static_cast<uint32_t>(hashes[i] >> 32), static_cast<TokenId>(begin + i)};
+      }
     }
   }
 

@@ -49,6 +49,38 @@ TEST(GgufSpecTest, TinyModelRoundTripsWithoutWarnings) {
   }
 }
 
+TEST(GgufSpecTest, EndMarkersByNameWhereTheFileDoesNotListThem) {  // T15
+  const auto ends_of = [](std::vector<std::string> tokens) {
+    GgufWriter writer;
+    writer.String("general.architecture", "llama").String("tokenizer.ggml.model", "gpt2");
+    writer.String("tokenizer.ggml.pre", "smollm").Strings("tokenizer.ggml.merges", {});
+    writer.Numbers<int32_t>("tokenizer.ggml.token_type", 5, std::vector<int32_t>(tokens.size(), 3));
+    writer.Strings("tokenizer.ggml.tokens", tokens);
+    const FromWriter made(writer);
+    EXPECT_TRUE(made.status.ok()) << made.status.message();
+    const auto ends = made.tokenizer->end_tokens();
+    return std::vector<TokenId>(ends.begin(), ends.end());
+  };
+  EXPECT_EQ(ends_of({"a", "<|end|>", "<|user|>", "</s>"}), (std::vector<TokenId>{1, 3}));
+  EXPECT_EQ(ends_of({"<|fim_pad|>", "<|fim_middle|>", "<|repo_name|>", "<|file_sep|>"}), (std::vector<TokenId>{0, 2, 3}));
+  // gpt-oss: a turn has several messages, and <|end|> ends one of them only.
+  EXPECT_EQ(ends_of({"<|end|>", "<|return|>", "<|call|>", "<|start|>"}), (std::vector<TokenId>{1, 2}));
+}
+
+TEST(GgufSpecTest, MaskTokensSwallowTheSpaceBeforeThem) {
+  for (const char* pre : {"roberta-bpe", "gpt-2"}) {
+    GgufWriter writer;
+    writer.String("general.architecture", "bert").String("tokenizer.ggml.model", "gpt2");
+    writer.String("tokenizer.ggml.pre", pre).Strings("tokenizer.ggml.merges", {});
+    writer.Strings("tokenizer.ggml.tokens", {"a", "\xC4\xA0", "<mask>"});
+    writer.Numbers<int32_t>("tokenizer.ggml.token_type", 5, {1, 1, 3});
+    const FromWriter made(writer);
+    ASSERT_TRUE(made.status.ok()) << made.status.message();
+    const auto expected = pre == std::string("gpt-2") ? std::vector<TokenId>{0, 1, 2} : std::vector<TokenId>{0, 2};
+    EXPECT_EQ(*made.tokenizer->Encode("a <mask>", {.parse_special = true}), expected) << pre;
+  }
+}
+
 TEST(GgufSpecTest, SpecialIdsAndEndTokens) {  // T15
   GgufWriter writer = BpeWriter();
   writer.U32("tokenizer.ggml.eos_token_id", 4).U32("tokenizer.ggml.eot_token_id", 0);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "runtime/tokenizer/splitter.h"
 
 namespace prenorm {
@@ -72,6 +74,52 @@ TEST(PretokenizerTest, UnknownNameIsRefusedWithTheKnownOnes) {  // T8
   EXPECT_NE(found.status().message().find("smollm, "), std::string::npos);
 }
 
+TEST(PretokenizerTest, DigitsByThreesFromTheRight) {
+  for (const char* name : {"afmoe", "tiny_aya", "superbpe"}) {
+    EXPECT_EQ(CutBy(name, "1234567"), "[1][234][567]") << name;
+    EXPECT_EQ(CutBy(name, "123"), "[123]") << name;
+  }
+  EXPECT_EQ(CutBy("afmoe", "in 12345 x"), "[in][ ][12][345][ x]");
+  EXPECT_EQ(CutBy("superbpe", "by the way 1234"), "[by the way ][1][234]");
+}
+
+TEST(PretokenizerTest, ScriptsThatAreCutFromOthers) {
+  EXPECT_EQ(CutBy("kimi-k2", "Hello世界Abc世"), "[Hello][世界][Abc][世]");
+  EXPECT_EQ(CutBy("kimi-k2", "it's 12345"), "[it's][ ][123][45]");
+  EXPECT_EQ(CutBy("youtu", "한국어，abc 12"), "[한국어][，][abc][ ][1][2]");
+  EXPECT_EQ(CutBy("afmoe", "abc漢字カナ!def"), "[abc][漢字カナ][!def]");
+}
+
+TEST(PretokenizerTest, PeculiaritiesOfSingleFamilies) {
+  EXPECT_EQ(CutBy("qwen2", "Ali'dedi"), "[Ali]['d][edi]");
+  EXPECT_EQ(CutBy("ufakzeka", "Ali'dedi"), "[Ali]['dedi]");
+  EXPECT_EQ(CutBy("exaone-moe", "ab cd, e"), "[ab cd][,][ e]");
+  EXPECT_EQ(CutBy("jais-2", "a     x"), "[a][    ][ x]");
+  EXPECT_EQ(CutBy("minicpm5", "a 12345"), "[a][ ][123][45]");
+  EXPECT_EQ(CutBy("spark2_5", "12345"), "[1][2][3][4][5]");
+  EXPECT_EQ(CutBy("laguna", "a \n\nb"), "[a][ ][\n\n][b]");
+  EXPECT_EQ(CutBy("chameleon", "<sentinel:3>x  12"), "[<sentinel:3>][x][  ][1][2]");
+  EXPECT_EQ(CutBy("whitespace", "a b\n"), "[a][ ][b][\n]");
+}
+
+TEST(PretokenizerTest, EveryKnownNameCompilesAndLosesNothing) {
+  const std::string known = FindPretokenizer("no-such-name").status().message();
+  std::istringstream names(known.substr(known.find("known: ") + 7));
+  const std::string text = "It's 12345 Größe,\n\n  世界 한국어 \t'LL x²!\r\n ";
+  int count = 0;
+  for (std::string name; std::getline(names >> std::ws, name, ',');) {
+    const Result<Pretokenizer> found = FindPretokenizer(name);
+    ASSERT_TRUE(found.ok()) << name;
+    Splitter splitter;
+    ASSERT_TRUE(splitter.Split(found->splits, text, true).ok());
+    std::string joined;
+    for (const std::string_view piece : splitter.pieces()) joined += piece;
+    EXPECT_EQ(joined, text) << name;
+    ++count;
+  }
+  EXPECT_GT(count, 90);
+}
+
 TEST(PretokenizerTest, EveryNameTakesLongRuns) {
   std::string long_text;
   for (const char* unit : {"x", "X", " ", "5", "\n", ".", "漢"}) {
@@ -79,7 +127,7 @@ TEST(PretokenizerTest, EveryNameTakesLongRuns) {
   }
   for (const char* name : {"default", "gpt-2", "smollm", "llama-bpe", "qwen2", "qwen35", "tekken", "gpt-4o", "command-r",
                            "deepseek-llm", "deepseek-coder", "deepseek-v3", "bailingmoe", "seed-coder", "falcon", "bloom",
-                           "viking", "gemma4"}) {
+                           "viking", "gemma4", "kimi-k2", "youtu", "exaone-moe", "jais-2"}) {
     const std::string cut = CutBy(name, long_text);
     EXPECT_EQ(cut.substr(0, 2), "[x") << name << ": " << cut.substr(0, 200);
   }
@@ -105,6 +153,15 @@ TEST(SplitterTest, MetaspacePrefixes) {
   EXPECT_EQ(Cut(steps, "a b", false), "[a][_b]");
   steps[0].split = false;
   EXPECT_EQ(Cut(steps, "a b"), "[_a_b]");
+}
+
+TEST(RegexTest, IntersectionsOfClassesAreThoseOfOniguruma) {
+  const auto cut = [](std::string_view pattern, std::string_view text) {
+    return Cut(OneRegex(pattern, SplitBehavior::kIsolated), text);
+  };
+  EXPECT_EQ(cut("[\\p{L}&&[^\\p{Han}]]+", "ab世界cd"), "[ab][世界][cd]");
+  EXPECT_EQ(cut("x?[\\p{L}\\p{M}&&[^\\p{Han}]]*[\\d&&[1-3]]+", "xab12世4"), "[xab12][世4]");
+  EXPECT_EQ(cut("[a&b]+", "a&b c"), "[a&b][ c]") << "single ampersands are members";
 }
 
 TEST(RegexTest, EmptyMatchesAndLimits) {
