@@ -25,12 +25,18 @@ struct ChatOptions {
   /// JSON object of template variables, or empty: {"tools": [...], "documents": [...], "enable_thinking": false}.
   /// All strings in it are data like a message's content.
   std::string arguments = {};
+  /// Name of one of the model's templates (Model::chat_templates), or Jinja source. Empty: "tool_use" where the model has
+  /// it and the arguments have tools, else "default", as transformers chooses.
+  std::string chat_template = {};
 };
 
 struct ChatPrompt {
   std::string text;          ///< As rendered, for people.
   std::vector<TokenId> ids;  ///< Exactly one BOS where the model has one (case T14).
 };
+
+/// The Jinja source that RenderChat takes. Errors: kUnsupported where the model has none, or none of that name.
+Result<std::string> ChooseChatTemplate(const Model& model, const ChatOptions& options = {});
 
 /// Renders `messages` with the model's template, as transformers does.
 ///

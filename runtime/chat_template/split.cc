@@ -2,6 +2,7 @@
 #include "runtime/chat_template/split.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "runtime/tokenizer/utf8.h"
 
@@ -17,8 +18,8 @@ class Parts {
     values_.push_back(Value(text_.Substr(begin, end - begin)));
   }
   Values Take(bool reversed) {
-    if (reversed) std::reverse(values_.begin(), values_.end());
-    return std::move(values_);
+    if (!reversed) return std::move(values_);
+    return Values(std::make_move_iterator(values_.rbegin()), std::make_move_iterator(values_.rend()));
   }
 
  private:

@@ -2,7 +2,10 @@
 #include "prenorm/chat.h"
 
 #include <ctime>
+#include <optional>
 #include <string>
+
+#include <simdjson.h>
 
 #include "runtime/chat_template/system_message.h"
 #include "runtime/chat_template/template.h"
@@ -29,6 +32,20 @@ Status CheckMessages(std::span<const ChatMessage> messages) {
   return Status();
 }
 
+const ChatTemplate* Named(const Model& model, std::string_view name) {
+  for (const ChatTemplate& each : model.chat_templates()) {
+    if (each.name == name) return &each;
+  }
+  return nullptr;
+}
+
+bool HasTools(const std::string& arguments) {
+  simdjson::dom::parser parser;
+  simdjson::dom::element parsed, tools;
+  return parser.parse(arguments).get(parsed) == simdjson::SUCCESS && parsed["tools"].get(tools) == simdjson::SUCCESS &&
+         !tools.is_null();
+}
+
 std::tm LocalTime() {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
@@ -38,15 +55,30 @@ std::tm LocalTime() {
 
 }  // namespace
 
+Result<std::string> ChooseChatTemplate(const Model& model, const ChatOptions& options) {
+  std::string_view name = options.chat_template;
+  if (name.find('{') != std::string_view::npos) return std::string(name);
+  if (name.empty() && Named(model, "tool_use") != nullptr && HasTools(options.arguments)) name = "tool_use";
+  if (name.empty()) name = "default";
+  if (const ChatTemplate* found = Named(model, name)) return found->source;
+  std::string names;
+  for (const ChatTemplate& each : model.chat_templates()) names.append(names.empty() ? "" : ", ").append(each.name);
+  if (!names.empty()) {
+    return Status(StatusCode::kUnsupported, "The model has no chat template of that name.\ntemplates: expected " + names +
+                                                ", found \"" + std::string(name) +
+                                                "\"\nName one of them: prenorm chat MODEL --chat-template NAME");
+  }
+  return Status(StatusCode::kUnsupported,
+                "The model has no chat template.\n"
+                "tokenizer.chat_template: expected Jinja source, found nothing\n"
+                "Continue raw text instead: prenorm generate MODEL -p TEXT");
+}
+
 Result<ChatPrompt> RenderChat(const Model& model, std::span<const ChatMessage> messages, const ChatOptions& options) {
   if (Status status = CheckMessages(messages); !status.ok()) return status;
-  if (model.chat_template().empty()) {
-    return Status(StatusCode::kUnsupported,
-                  "The model has no chat template.\n"
-                  "tokenizer.chat_template: expected Jinja source, found nothing\n"
-                  "Continue raw text instead: prenorm generate MODEL -p TEXT");
-  }
-  const Result<Template> chat = Template::Compile(model.chat_template());
+  const Result<std::string> source = ChooseChatTemplate(model, options);
+  if (!source.ok()) return source.status();
+  const Result<Template> chat = Template::Compile(*source);
   if (!chat.ok()) {
     return Status(chat.status().code(),
                   chat.status().message() + "\nWrite the prompt out instead: prenorm generate MODEL --special -p TEXT");

@@ -1,8 +1,10 @@
-// Tokenizer and chat template of GGUF files and of Hugging Face folders.
+// Tokenizer and chat templates of GGUF files and of Hugging Face folders.
 #include "runtime/model/text_parts.h"
 
 #include <simdjson.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -20,20 +22,57 @@ std::optional<std::string> ReadFile(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
+constexpr std::string_view kDefault = "default";
+constexpr std::string_view kKey = "tokenizer.chat_template";
+
+using Templates = std::vector<ChatTemplate>;
+
+// The first of a name stays.
+void Add(std::string_view name, std::string_view text, Templates& templates) {
+  for (const ChatTemplate& each : templates) {
+    if (each.name == name) return;
+  }
+  templates.push_back({std::string(name), std::string(text)});
+}
+
+// Metadata "tokenizer.chat_template" and "tokenizer.chat_template.NAME".
+Templates TemplatesOfGguf(const Metadata& metadata) {
+  Templates templates;
+  for (const MetaEntry& entry : metadata.entries()) {
+    if (!entry.key.starts_with(kKey)) continue;
+    const std::string_view rest = entry.key.substr(kKey.size());
+    const std::optional<std::string_view> text = metadata.String(entry.key);
+    if (!text || (!rest.empty() && (rest[0] != '.' || rest.size() == 1))) continue;
+    Add(rest.empty() ? kDefault : rest.substr(1), *text, templates);
+  }
+  return templates;
+}
+
 // "chat_template": a text, or a list of {"name", "template"}.
-std::string TemplateOf(simdjson::dom::element config) {
+void AddTemplatesOfConfig(simdjson::dom::element config, Templates& templates) {
   std::string_view text;
-  if (config["chat_template"].get(text) == simdjson::SUCCESS) return std::string(text);
+  if (config["chat_template"].get(text) == simdjson::SUCCESS) return Add(kDefault, text, templates);
   simdjson::dom::array named;
-  if (config["chat_template"].get(named) != simdjson::SUCCESS) return {};
+  if (config["chat_template"].get(named) != simdjson::SUCCESS) return;
   for (const simdjson::dom::element entry : named) {
     std::string_view name;
-    if (entry["name"].get(name) == simdjson::SUCCESS && name == "default" &&
-        entry["template"].get(text) == simdjson::SUCCESS) {
-      return std::string(text);
+    if (entry["name"].get(name) == simdjson::SUCCESS && entry["template"].get(text) == simdjson::SUCCESS) {
+      Add(name, text, templates);
     }
   }
-  return {};
+}
+
+void AddTemplateFiles(const std::string& folder, Templates& templates) {
+  std::vector<std::filesystem::path> paths;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder + "/additional_chat_templates", error)) {
+    if (entry.path().extension() == ".jinja") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  if (const auto text = ReadFile(folder + "/chat_template.jinja")) Add(kDefault, *text, templates);
+  for (const std::filesystem::path& path : paths) {
+    if (const auto text = ReadFile(path.string())) Add(path.stem().string(), *text, templates);
+  }
 }
 
 }  // namespace
@@ -43,20 +82,22 @@ Result<TokenizerSpec> ReadTokenizerSpec(const TensorSource& source) {
   return SpecFromGguf(source.metadata(), source.path());
 }
 
-Result<std::string> ReadChatTemplate(const TensorSource& source) {
-  if (source.format() == ModelFormat::kGguf) {
-    return std::string(source.metadata().String("tokenizer.chat_template").value_or(""));
+Result<std::vector<ChatTemplate>> ReadChatTemplates(const TensorSource& source) {
+  if (source.format() == ModelFormat::kGguf) return TemplatesOfGguf(source.metadata());
+  Templates templates;
+  AddTemplateFiles(source.path(), templates);
+  for (const char* name : {"/chat_template.json", "/tokenizer_config.json"}) {  // The first is of models with a processor.
+    const std::string path = source.path() + name;
+    const std::optional<std::string> text = ReadFile(path);
+    if (!text) continue;
+    simdjson::dom::parser parser;
+    simdjson::dom::element config;
+    if (const auto error = parser.parse(WithLongIntegersAsFloats(*text)).get(config); error != simdjson::SUCCESS) {
+      return Status(StatusCode::kBadModel, std::string("not JSON: ") + simdjson::error_message(error) + "\n" + path);
+    }
+    AddTemplatesOfConfig(config, templates);
   }
-  if (std::optional<std::string> own_file = ReadFile(source.path() + "/chat_template.jinja")) return *own_file;
-  const std::string path = source.path() + "/tokenizer_config.json";
-  const std::optional<std::string> text = ReadFile(path);
-  if (!text) return std::string();
-  simdjson::dom::parser parser;
-  simdjson::dom::element config;
-  if (const auto error = parser.parse(WithLongIntegersAsFloats(*text)).get(config); error != simdjson::SUCCESS) {
-    return Status(StatusCode::kBadModel, std::string("not JSON: ") + simdjson::error_message(error) + "\n" + path);
-  }
-  return TemplateOf(config);
+  return templates;
 }
 
 }  // namespace prenorm
