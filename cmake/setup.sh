@@ -7,7 +7,8 @@
 
 # What a build needs, as TOOL:PACKAGE (present if the tool is in the path) or PACKAGE, in Debian's names.
 packages_build=(c++:g++ cmake:cmake ninja:ninja-build curl:curl python3:python3 pip3:python3-pip ca-certificates
-  libpcre2-dev libutf8proc-dev libsimdjson-dev nlohmann-json3-dev libcli11-dev libedit-dev libcurl4-openssl-dev libssl-dev)
+  libpcre2-dev libutf8proc-dev libsimdjson-dev nlohmann-json3-dev libcli11-dev libedit-dev libcurl4-openssl-dev libssl-dev
+  zlib1g-dev)
 packages_test=(libgtest-dev pkg-config:pkg-config abidiff:abigail-tools)
 packages_bench=(libbenchmark-dev)
 

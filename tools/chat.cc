@@ -1,5 +1,6 @@
 // prenorm chat: a conversation in the model's own template, at a terminal or one answer to a piped text.
 #include <algorithm>
+#include <filesystem>
 
 #include "prenorm/chat.h"
 #include "tools/commands.h"
@@ -13,13 +14,14 @@
 #include "tools/common/prompt.h"
 #include "tools/common/terminal.h"
 #include "tools/common/text_run.h"
+#include "tools/common/truncate.h"
 
 namespace prenorm::tools {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// --template-args and --tools as one object of template variables.
+// --template-args and --tools as one object of template variables; --chat-template.
 Result<ChatOptions> MakeChatOptions(const Options& options) {
   ChatOptions out;
   Json arguments = Json::object();
@@ -44,6 +46,15 @@ Result<ChatOptions> MakeChatOptions(const Options& options) {
     arguments["tools"] = std::move(tools);
   }
   if (!arguments.empty()) out.arguments = arguments.dump();
+  if (options.chat_template) {
+    out.chat_template = *options.chat_template;
+    std::error_code error;  // A template's name is a word, so what exists as a file is one.
+    if (std::filesystem::is_regular_file(*options.chat_template, error)) {
+      Result<std::string> text = ReadFile(*options.chat_template);
+      if (!text.ok()) return text.status();
+      out.chat_template = *std::move(text);
+    }
+  }
   return out;
 }
 
@@ -59,13 +70,26 @@ class Conversation {
         chat_options_(chat_options),
         run_(opened, session, options) {
     if (options.system) history_.SetSystem(*options.system);
-    run_.SplitReasoning(FindReasoningMarkers(opened.model->chat_template()), options.reasoning == "show");
+    const Result<std::string> chat_template = ChooseChatTemplate(*opened.model, chat_options);
+    run_.SplitReasoning(FindReasoningMarkers(chat_template.ok() ? *chat_template : ""), options.reasoning == "show");
   }
 
   /// The prompt with `text` as the newest question, which stays in the history unless there is an error.
   Result<ChatPrompt> Render(const std::string& text) {
     history_.AddQuestion(text);
     Result<ChatPrompt> prompt = RenderTold();
+    if (!prompt.ok()) history_.Undo();
+    const size_t room = PromptRoom(session_, options_);
+    if (!prompt.ok() || options_.truncate == "never" || prompt->ids.size() <= room) return prompt;
+    // Tokens of the question alone are left out, never those of the template.
+    const Tokenizer& tokenizer = opened_.model->tokenizer();
+    Result<std::vector<TokenId>> ids = tokenizer.Encode(text);
+    if (!ids.ok()) return ids.status();
+    const size_t others = prompt->ids.size() - std::min(prompt->ids.size(), ids->size());
+    if (others >= room) return prompt;
+    history_.Undo();
+    history_.AddQuestion(tokenizer.Decode(Truncate(std::move(*ids), room - others, 0, options_)));
+    prompt = RenderTold();
     if (!prompt.ok()) history_.Undo();
     return prompt;
   }

@@ -6,6 +6,7 @@
 #include "tools/common/open_model.h"
 #include "tools/common/prompt.h"
 #include "tools/common/text_run.h"
+#include "tools/common/truncate.h"
 
 namespace prenorm::tools {
 namespace {
@@ -52,6 +53,9 @@ int RunGenerate(const Options& options) {
 
   Result<std::vector<TokenId>> ids = MakeIds(*opened->model, *prompt, options);
   if (!ids.ok()) return Fail(ids.status());
+  const Tokenizer& tokenizer = opened->model->tokenizer();
+  const bool begins = !ids->empty() && ids->front() == tokenizer.bos();
+  if (!infill) *ids = Truncate(std::move(*ids), PromptRoom(**session, options), begins ? 1 : 0, options);
 
   TextRun run(*opened, **session, options);
   Result<GenerateResult> result = run.Run(*ids, *generate_options);

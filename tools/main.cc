@@ -6,6 +6,7 @@
 #include "tools/common/errors.h"
 #include "tools/common/help.h"
 #include "tools/common/interrupt.h"
+#include "tools/common/model_defaults.h"
 #include "tools/common/terminal.h"
 
 namespace prenorm::tools {
@@ -70,7 +71,11 @@ int Main(int argc, char** argv) {
     if (!parsed.ok()) return Fail(parsed.status());
     SetColor(parsed->options.color);
     if (parsed->options.help) return PrintAnswer(CommandHelp(info));
+    if (Status status = ApplyModelDefaults(info.command, *parsed); !status.ok()) return FailModel(status);
     if (parsed->options.print_config) return PrintAnswer(PrintedConfig(info, *parsed));
+    if (!parsed->options.quiet) {
+      for (const std::string& note : parsed->notes) Note("prenorm: note: " + note);
+    }
     return Run(info.command, parsed->options);
   }
   return UnknownCommand(word);

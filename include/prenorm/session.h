@@ -28,7 +28,8 @@ struct ThreadPlan {
 ThreadPlan DefaultThreads();
 
 struct SessionOptions {
-  /// Tokens that the cache can hold; 0 means the model's max_seq_len, at most 8192.
+  /// Tokens that the cache can hold; 0 means the model's max_seq_len, at most 8192. Models of the kind "longrope" have two
+  /// sets of rotary frequencies: this chooses the one for long texts where it exceeds the original context, and 0 never does.
   size_t context = 0;
   /// 0 means DefaultThreads().
   int threads = 0;

@@ -29,7 +29,8 @@ const TensorInfo* Binder::Take(const std::string& name, size_t rows, size_t cols
   if (tensor->cols() != cols || tensor->rows() != rows) {
     status_ = Status(StatusCode::kBadModel, "tensor " + std::string(tensor->name) + ": expected shape [" +
                                                 std::to_string(cols) + ", " + std::to_string(rows) + "], found " +
-                                                ShapeText(*tensor) + "\nin " + source_.path());
+                                                ShapeText(*tensor) + "\nin " + source_.path() +
+                                                "\nDownload or convert the model again.");
     return nullptr;
   }
   return tensor;
@@ -97,14 +98,10 @@ Linear Binder::LinearRows(const std::string& name, size_t rows, size_t cols, siz
 }
 
 std::vector<WeightMatrix> Binder::Experts(const std::string& name, size_t count, size_t rows, size_t cols) {
-  std::vector<WeightMatrix> experts;
-  if (source_.format() == ModelFormat::kGguf) {  // All experts in one tensor.
-    const TensorInfo* tensor = Take(name + ".weight", count * rows, cols);
-    for (size_t e = 0; tensor != nullptr && e < count; ++e) experts.push_back(Add(*Slice(*tensor, e * rows, rows)));
-    return experts;
-  }
+  if (source_.format() == ModelFormat::kGguf) return ExpertRows(name + ".weight", count, rows, cols, 0, rows);
   const std::string pattern = FileName(name + ".weight");
   const size_t mark = pattern.find('#');
+  std::vector<WeightMatrix> experts;
   for (size_t e = 0; e < count && mark != pattern.npos; ++e) {
     std::string file_name = pattern;
     const TensorInfo* tensor = Take(file_name.replace(mark, 1, std::to_string(e)), rows, cols);
@@ -112,6 +109,23 @@ std::vector<WeightMatrix> Binder::Experts(const std::string& name, size_t count,
     experts.push_back(Add(*tensor));
   }
   return experts;
+}
+
+std::vector<WeightMatrix> Binder::ExpertRows(const std::string& name, size_t count, size_t rows, size_t cols,
+                                             size_t begin, size_t some) {
+  std::vector<WeightMatrix> experts;
+  const TensorInfo* tensor = Take(name, count * rows, cols);
+  for (size_t e = 0; tensor != nullptr && e < count; ++e) {
+    experts.push_back(Add(*Slice(*tensor, e * rows + begin, some)));
+  }
+  return experts;
+}
+
+std::string Binder::ExpertsName(const std::string& prefix, const std::string& name) const {
+  if (source_.format() == ModelFormat::kGguf) return prefix + name;
+  std::string found = FileName(prefix + "ffn_gate_inp.weight");  // As the router's, up to its last two parts.
+  for (int part = 0; part < 2; ++part) found.resize(std::min(found.rfind('.'), found.size()));
+  return found + ".experts." + name;
 }
 
 std::vector<float> Binder::Vector(const std::string& name, size_t size) {

@@ -33,14 +33,20 @@ class Binder {
   Linear LinearMap(const std::string& name, size_t rows, size_t cols);
   /// Rows [begin, begin + count) of a map [rows, cols] that holds several.
   Linear LinearRows(const std::string& name, size_t rows, size_t cols, size_t begin, size_t count);
-  /// One matrix [rows, cols] for each of `count` experts.
+  /// One matrix [rows, cols] for each of `count` experts: of one tensor in GGUF files, of one each in folders.
   std::vector<WeightMatrix> Experts(const std::string& name, size_t count, size_t rows, size_t cols);
+  /// Rows [begin, begin + some) of each expert's matrix [rows, cols] in one tensor of all, `name` with its ending.
+  std::vector<WeightMatrix> ExpertRows(const std::string& name, size_t count, size_t rows, size_t cols, size_t begin,
+                                       size_t some);
   /// Gain and, where the file has one, bias.
   NormWeights Norm(const std::string& name, size_t size);
   /// The same, empty if the file has no such norm.
   NormWeights OptionalNorm(const std::string& name, size_t size);
   /// A vector [size] of any type, as f32; empty if the file has no such tensor.
   std::vector<float> OptionalVector(const std::string& name, size_t size);
+
+  /// Name of a tensor of all experts of the layer "blk.N.": `name` behind the prefix, in a folder behind "mlp.experts.".
+  std::string ExpertsName(const std::string& prefix, const std::string& name) const;
 
   /// `name` with its ending (".weight", ".bias").
   bool Has(const std::string& name) const { return source_.Find(FileName(name)) != nullptr; }

@@ -43,6 +43,7 @@ constexpr KeyPair kKeys[] = {
     {"expert_used_count", "num_experts_per_tok"},
     {"expert_feed_forward_length", "moe_intermediate_size"},
     {"expert_weights_norm", "norm_topk_prob"},
+    {"expert_shared_feed_forward_length", "shared_expert_intermediate_size"},
     {"rope.freq_base", "rope_theta"},
     {"rope.freq_base", "rope_parameters.rope_theta"},
     {"rope.freq_base", "rope_parameters.full_attention.rope_theta"},
@@ -76,6 +77,9 @@ std::string HfKey(const Metadata& metadata, const std::string& prefix, std::stri
     const std::string name = prefix + std::string(pair.hf);
     if (pair.gguf == key && found(name)) return name;
   }
+  if (key == "rope.scaling.original_context_length" && found(prefix + "original_max_position_embeddings")) {
+    return first;  // Beside the object: Phi-3.
+  }
   if (key.starts_with(kRopeScaling)) {
     const std::string_view rest = key.substr(kRopeScaling.size());
     for (const std::string_view object : kRopeObjects) {
@@ -108,7 +112,8 @@ std::string ConfigReader::Full(std::string_view key) const {
 bool ConfigReader::Has(std::string_view key) const { return source_.metadata().Has(Full(key)); }
 
 void ConfigReader::Fail(StatusCode code, const std::string& message) {
-  if (status_.ok()) status_ = Status(code, message + "\nin " + source_.path());
+  const char* action = code == StatusCode::kBadModel ? "\nDownload or convert the model again." : "";
+  if (status_.ok()) status_ = Status(code, message + "\nin " + source_.path() + action);
 }
 
 void ConfigReader::FailKey(std::string_view key, const std::string& expected, const std::string& found) {
@@ -172,6 +177,13 @@ std::vector<uint64_t> ConfigReader::Numbers(std::string_view key) const {
   std::vector<uint64_t> values;
   const std::optional<NumberArray> numbers = source_.metadata().Numbers(Full(key));
   for (size_t i = 0; numbers && i < numbers->size(); ++i) values.push_back(numbers->U64(i).value_or(0));
+  return values;
+}
+
+std::vector<float> ConfigReader::Floats(std::string_view key) const {
+  std::vector<float> values;
+  const std::optional<NumberArray> numbers = source_.metadata().Numbers(Full(key));
+  for (size_t i = 0; numbers && i < numbers->size(); ++i) values.push_back(numbers->F32(i).value_or(0.0f));
   return values;
 }
 

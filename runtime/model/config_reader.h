@@ -28,9 +28,10 @@ class ConfigReader {
   std::string_view Text(std::string_view key, std::string_view fallback);
   bool Flag(std::string_view key, bool fallback) const;
   bool Has(std::string_view key) const;
-  /// Items of an array of texts or of whole numbers; empty if there is none.
+  /// Items of an array of texts, of whole numbers or of any numbers; empty if there is none.
   std::vector<std::string_view> Texts(std::string_view key) const;
   std::vector<uint64_t> Numbers(std::string_view key) const;
+  std::vector<float> Floats(std::string_view key) const;
   bool is_hf() const { return source_.format() == ModelFormat::kHuggingFace; }
 
   /// Records an error of the caller's own, if it is the first.

@@ -6,6 +6,7 @@
 // added in that order whatever the others chose, so its bits do not depend on them.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 
 #include "prenorm/deferred_norm.h"
@@ -126,6 +127,34 @@ void AddDownOfBatch(StepContext& context, const Expert& expert, const Batch& bat
   }
 }
 
+// The sigmoid of gate times row.
+float SharedWeight(const std::vector<float>& gate, const float* row) {
+  constexpr size_t kSums = 8;
+  std::array<float, kSums> sums{};
+  size_t i = 0;
+  for (; i + kSums <= gate.size(); i += kSums) {
+    for (size_t j = 0; j < kSums; ++j) sums[j] += gate[i + j] * row[i + j];
+  }
+  for (; i < gate.size(); ++i) sums[0] += gate[i] * row[i];
+  float sum = 0.0f;
+  for (const float part : sums) sum += part;
+  return 1.0f / (1.0f + std::exp(-sum));
+}
+
+// The expert that every token takes besides (Dai et al. 2024), after the others: the norm's rows are still there.
+void AddSharedExpert(StepContext& context, const LayerWeights& layer) {
+  const size_t dim = context.config.dim, width = layer.w_up.w.rows;
+  const float* normed = context.n == 1 ? context.own.row : context.buffers.normed;
+  const Product inputs[] = {ProductOf(layer.w_gate, context.gate()), ProductOf(layer.w_up, context.up())};
+  GateUp(context, layer, PackInput(context, OpSite::kGateUp, normed, dim, inputs));
+  const Range rows = context.worker.Share(width, RowGroup());
+  for (size_t t = 0; t < context.n && !layer.shared_gate.empty(); ++t) {
+    ScaleInPlace(context.gate() + t * width + rows.begin, SharedWeight(layer.shared_gate, normed + t * dim), rows.size());
+  }
+  context.Wait(OpSite::kGateUp);
+  AddBranch(context, OpSite::kDown, context.gate(), width, layer.w_down, OpSite::kPostFfnNorm, {});
+}
+
 }  // namespace
 
 void MixExperts(StepContext& context, const LayerWeights& layer) {
@@ -153,6 +182,7 @@ void MixExperts(StepContext& context, const LayerWeights& layer) {
   const bool last = context.layer_index + 1 == context.config.n_layers;
   SumSquaresOfX(context, last ? OpSite::kFinalNorm : OpSite::kAttnNorm, out_rows);
   context.Wait(OpSite::kDown);
+  if (layer.w_up) AddSharedExpert(context, layer);
 }
 
 }  // namespace prenorm

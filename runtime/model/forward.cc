@@ -36,7 +36,8 @@ void Embed(StepContext& context) {
                  context.buffers.x + t * context.config.dim);
       for (size_t i = 0; i < context.block.ropes.size(); ++i) {
         const RopeTable& rope = context.block.ropes[i];
-        RopeAngles(rope.inv_freq.data(), rope.inv_freq.size(), position, rope.magnitude, context.cos(i, t),
+        const std::vector<float>& inv_freq = rope.Of(context.cache.capacity());
+        RopeAngles(inv_freq.data(), inv_freq.size(), position, rope.magnitude, context.cos(i, t),
                    context.sin(i, t));
       }
     }
@@ -44,27 +45,6 @@ void Embed(StepContext& context) {
   const bool has_row = context.n == 1 && context.worker.Share(1).size() == 1;
   if (has_row) SumSquaresOfX(context, OpSite::kAttnNorm, {0, context.config.dim});
   context.Wait(OpSite::kEmbed);
-}
-
-// Gate and up by the same rows, so that each thread can apply the gate to its own before the barrier. No barrier.
-void GateUp(StepContext& context, const LayerWeights& layer, const StepBuffers::Pack& pack) {
-  const size_t ffn_dim = context.config.ffn_dim;
-  const Range rows = context.worker.Share(ffn_dim, context.row_unit());
-  const bool gated = static_cast<bool>(layer.w_gate);
-  context.Time(OpKind::kMatMul, OpSite::kGateUp, [&] {
-    if (gated) MultiplyRows(context, ProductOf(layer.w_gate, context.gate()), rows, pack, /*accumulate=*/false);
-    MultiplyRows(context, ProductOf(layer.w_up, gated ? context.up() : context.gate()), rows, pack, false);
-  });
-  context.Time(OpKind::kActivation, OpSite::kGateUp, [&] {
-    for (size_t t = 0; t < context.n; ++t) {
-      float* gate = context.gate() + t * ffn_dim + rows.begin;
-      const float* up = context.up() + t * ffn_dim + rows.begin;
-      if (gated)
-        GatedActivation(context.block.gate, gate, up, gate, rows.size());
-      else
-        Activation(context.block.gate, gate, gate, rows.size());
-    }
-  });
 }
 
 // The product whose result the activation sees: up itself where there is no gate.
@@ -161,6 +141,26 @@ void RunThread(StepContext& context, std::atomic<bool>& cancelled) {
 }
 
 }  // namespace
+
+void GateUp(StepContext& context, const LayerWeights& layer, const StepBuffers::Pack& pack) {
+  const size_t width = layer.w_up.w.rows;
+  const Range rows = context.worker.Share(width, context.row_unit());
+  const bool gated = static_cast<bool>(layer.w_gate);
+  context.Time(OpKind::kMatMul, OpSite::kGateUp, [&] {
+    if (gated) MultiplyRows(context, ProductOf(layer.w_gate, context.gate()), rows, pack, /*accumulate=*/false);
+    MultiplyRows(context, ProductOf(layer.w_up, gated ? context.up() : context.gate()), rows, pack, false);
+  });
+  context.Time(OpKind::kActivation, OpSite::kGateUp, [&] {
+    for (size_t t = 0; t < context.n; ++t) {
+      float* gate = context.gate() + t * width + rows.begin;
+      const float* up = context.up() + t * width + rows.begin;
+      if (gated)
+        GatedActivation(context.block.gate, gate, up, gate, rows.size());
+      else
+        Activation(context.block.gate, gate, gate, rows.size());
+    }
+  });
+}
 
 bool RunStep(const ModelParts& model, const Step& step, StepBuffers& buffers, const KvCache& cache, Team& team,
              int threads) {

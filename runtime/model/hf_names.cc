@@ -24,6 +24,10 @@ constexpr NamePair kCommon[] = {
     {"ffn_gate_exps", "mlp.experts.#.gate_proj"},
     {"ffn_up_exps", "mlp.experts.#.up_proj"},
     {"ffn_down_exps", "mlp.experts.#.down_proj"},
+    {"ffn_gate_inp_shexp", "mlp.shared_expert_gate"},
+    {"ffn_gate_shexp", "mlp.shared_expert.gate_proj"},
+    {"ffn_up_shexp", "mlp.shared_expert.up_proj"},
+    {"ffn_down_shexp", "mlp.shared_expert.down_proj"},
 };
 
 std::string_view FindPair(std::string_view gguf, const HfNames& names) {

@@ -2,6 +2,7 @@
 #include "prenorm/model.h"
 
 #include <algorithm>
+#include <future>
 #include <map>
 #include <utility>
 
@@ -71,20 +72,28 @@ Result<std::shared_ptr<const Model>> Model::Build(std::unique_ptr<TensorSource> 
   if (!family.ok()) return family.status();
   Result<TokenizerSpec> spec = ReadTokenizerSpec(*parts->source);
   if (!spec.ok()) return spec.status();
-  Result<std::unique_ptr<Tokenizer>> tokenizer = BuildTokenizer(std::move(spec).value());
-  if (!tokenizer.ok()) return tokenizer.status();
-  parts->tokenizer = std::move(tokenizer).value();
-  Result<std::string> chat_template = ReadChatTemplate(*parts->source);
-  if (!chat_template.ok()) return chat_template.status();
-  parts->chat_template = std::move(chat_template).value();
+  const size_t tokens = spec->tokens.size();
+  // The tables of a large vocabulary take as long as part of the weights: both are made at once.
+  std::future<Result<std::unique_ptr<Tokenizer>>> tokenizer =
+      std::async(std::launch::async | std::launch::deferred, [&] { return BuildTokenizer(std::move(spec).value()); });
+  Result<std::vector<ChatTemplate>> chat_templates = ReadChatTemplates(*parts->source);
+  if (!chat_templates.ok()) return chat_templates.status();
+  parts->chat_templates = std::move(chat_templates).value();
 
   Binder binder(*parts->source);
-  const Status built = BuildDecoder(**family, parts->tokenizer->vocab_size(), *parts, binder);
+  const Status built = BuildDecoder(**family, tokens, *parts, binder);
   if (!built.ok()) return built;
+  if (options.bf16_embedding_scale && (*family)->architecture.starts_with("gemma")) {
+    parts->block.embedding_scale = ToF32(ToBf16(parts->block.embedding_scale));
+  }
   WarnOfUnused(binder.Unused(), parts->warnings);
   parts->made_weights = binder.TakeMade();
   CountBytes(binder, *parts);
-  if (Status status = InterleaveWeights(binder.matrices(), *parts, options.progress); !status.ok()) return status;
+  const Status prepared = InterleaveWeights(binder.matrices(), *parts, options.progress);
+  Result<std::unique_ptr<Tokenizer>> built_tokenizer = tokenizer.get();
+  if (!built_tokenizer.ok()) return built_tokenizer.status();
+  if (!prepared.ok()) return prepared;
+  parts->tokenizer = std::move(built_tokenizer).value();
   return std::shared_ptr<const Model>(new Model(std::move(parts)));
 }
 
@@ -93,7 +102,13 @@ Model::~Model() = default;
 
 const ModelConfig& Model::config() const { return parts_->config; }
 const Tokenizer& Model::tokenizer() const { return *parts_->tokenizer; }
-std::string_view Model::chat_template() const { return parts_->chat_template; }
+std::string_view Model::chat_template() const {
+  for (const ChatTemplate& each : parts_->chat_templates) {
+    if (each.name == "default") return each.source;
+  }
+  return {};
+}
+const std::vector<ChatTemplate>& Model::chat_templates() const { return parts_->chat_templates; }
 size_t Model::weight_bytes() const { return parts_->weight_bytes; }
 size_t Model::decode_bytes() const { return parts_->decode_bytes; }
 std::string_view Model::quantization() const { return parts_->quantization; }

@@ -21,7 +21,7 @@ struct ModelParts {
   std::unique_ptr<TensorSource> source;  // Owns the bytes that the weights point to.
   std::deque<std::vector<uint8_t>> made_weights;  // Likewise those that had to be made.
   std::unique_ptr<Tokenizer> tokenizer;
-  std::string chat_template;
+  std::vector<ChatTemplate> chat_templates;
   size_t weight_bytes = 0;
   size_t decode_bytes = 0;
   std::string quantization;

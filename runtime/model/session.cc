@@ -148,7 +148,12 @@ Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> mo
   if (model == nullptr) return Status(StatusCode::kInvalidArgument, "a session needs a model");
   const ModelConfig& config = model->config();
   if (Status status = CheckOptions(options, config); !status.ok()) return status;
-  const size_t capacity = options.context != 0 ? options.context : std::min(config.max_seq_len, kDefaultContext);
+  size_t usual = std::min(config.max_seq_len, kDefaultContext);
+  // A larger one would rotate short texts by the frequencies of long ones, which serve them worse.
+  for (const RopeTable& rope : model->parts().block.ropes) {
+    if (!rope.long_inv_freq.empty()) usual = std::min(usual, rope.original);
+  }
+  const size_t capacity = options.context != 0 ? options.context : usual;
 
   const int threads = options.threads != 0 ? options.threads : DefaultThreads().threads;
   auto impl = std::make_unique<Impl>(model, threads);

@@ -38,8 +38,8 @@ Result<StepBuffers> StepBuffers::Create(const ModelConfig& config, const BlockSp
                                         size_t capacity, int threads, bool split_bf16) {
   const size_t q_dim = config.n_heads * config.head_dim;
   const size_t kv_dim = config.n_kv_heads * config.head_dim;
-  const size_t widest = (std::max({config.dim, q_dim, config.ffn_dim, block.expert_ffn_dim}) + 31) / 32 *
-                        32;  // int8 packs want whole blocks
+  size_t widest = std::max({config.dim, q_dim, config.ffn_dim, block.expert_ffn_dim, block.shared_ffn_dim});
+  widest = (widest + 31) / 32 * 32;  // int8 packs want whole blocks
   const size_t group = config.n_heads / config.n_kv_heads;
   const size_t tile_rows = kAttentionTokens * group;
   const size_t position_chunks = (capacity + kAttentionChunk - 1) / kAttentionChunk;
@@ -58,7 +58,9 @@ Result<StepBuffers> StepBuffers::Create(const ModelConfig& config, const BlockSp
   floats(buffers.attn, q_dim);
   shared.Add(buffers.partials,
              position_chunks * config.n_heads * AttentionPartialFloats(config.head_dim) * sizeof(float));
-  const size_t ffn_width = block.n_experts == 0 ? config.ffn_dim : block.n_experts_used * block.expert_ffn_dim;
+  const size_t ffn_width = block.n_experts == 0
+                               ? config.ffn_dim
+                               : std::max({config.ffn_dim, block.n_experts_used * block.expert_ffn_dim, block.shared_ffn_dim});
   floats(buffers.gate, ffn_width);
   floats(buffers.up, ffn_width);
   floats(buffers.router, block.n_experts);

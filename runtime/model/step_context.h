@@ -107,7 +107,11 @@ void MultiplyRows(StepContext& context, const Product& product, Range rows, cons
 void AddBranch(StepContext& context, OpSite site, const float* input, size_t width, const Linear& linear,
                OpSite norm_site, const NormWeights& norm);
 
-/// x += the weighted sum of the chosen experts' outputs for norm(x).
+/// gate = act(Wgate m) * Wup m for the packed rows m; gate and up by the same rows, so that each thread can apply the
+/// gate to its own before the barrier. No barrier.
+void GateUp(StepContext& context, const LayerWeights& layer, const StepBuffers::Pack& pack);
+
+/// x += the weighted sum of the chosen experts' outputs for norm(x), and of the shared expert's.
 void MixExperts(StepContext& context, const LayerWeights& layer);
 
 /// Norm of all heads of a token together, for queries and keys (QkNorm::kRows).

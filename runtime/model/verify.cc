@@ -54,6 +54,7 @@ Result<std::unique_ptr<ModelParts>> LoadStored(const Model& model) {
   if (Status status = BuildDecoder(**family, model.tokenizer().vocab_size(), *parts, binder); !status.ok())
     return status;
   parts->made_weights = binder.TakeMade();
+  parts->block.embedding_scale = model.parts().block.embedding_scale;  // Which an option of loading may have rounded.
   return parts;
 }
 
@@ -79,7 +80,7 @@ void Compare(const Rows& found, const Rows& expected, const Rows* base, OpDeviat
 class Verifier {
  public:
   Verifier(const ModelParts& stored, Session& session, size_t n, const VerifyOptions& options)
-      : decoder_{stored.config, stored.block, stored.weights},
+      : decoder_{stored.config, stored.block, stored.weights, session.capacity()},
         session_(session),
         n_(n),
         options_(options),

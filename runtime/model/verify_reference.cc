@@ -92,14 +92,15 @@ void Rotate(const Decoder& decoder, size_t layer, Rows& x) {
   const size_t index = decoder.block.layers[layer].rope;
   if (index == kNoRope) return;
   const RopeTable& rope = decoder.block.ropes[index];
-  const size_t half = rope.inv_freq.size();
+  const std::vector<float>& inv_freq = rope.Of(decoder.capacity);
+  const size_t half = inv_freq.size();
   const bool halves = decoder.block.rope_pairs == RopePairs::kHalves;
   for (size_t t = 0; t < x.n; ++t) {
     for (size_t head = 0; head < x.width; head += decoder.config.head_dim) {
       for (size_t i = 0; i < half; ++i) {
         double& a = x[t][head + (halves ? i : 2 * i)];
         double& b = x[t][head + (halves ? i + half : 2 * i + 1)];
-        const double angle = static_cast<double>(t) * static_cast<double>(rope.inv_freq[i]);
+        const double angle = static_cast<double>(t) * static_cast<double>(inv_freq[i]);
         const double c = std::cos(angle) * static_cast<double>(rope.magnitude);
         const double s = std::sin(angle) * static_cast<double>(rope.magnitude);
         const double rotated = a * c - b * s;
@@ -225,6 +226,17 @@ Rows MixExperts(const Decoder& decoder, const LayerWeights& layer, const Rows& n
       const double weight = decoder.block.normalize_expert_weights ? -router[t][e] / sum : -router[t][e];
       for (size_t i = 0; i < out.width; ++i) out[t][i] += weight * down.values[i];
     }
+    if (!layer.w_up) continue;
+    Rows gate = Multiply(layer.w_gate.w, layer.w_gate.bias, x, team);
+    const Rows up = Multiply(layer.w_up.w, layer.w_up.bias, x, team);
+    double logit = 0.0;
+    for (size_t i = 0; i < layer.shared_gate.size(); ++i) logit += static_cast<double>(layer.shared_gate[i]) * x.values[i];
+    const double weight = layer.shared_gate.empty() ? 1.0 : 1.0 / (1.0 + std::exp(-logit));
+    for (size_t i = 0; i < gate.width; ++i) {
+      gate.values[i] = Activate(decoder.block.gate, gate.values[i]) * up.values[i] * weight;
+    }
+    const Rows down = Multiply(layer.w_down.w, layer.w_down.bias, gate, team);
+    for (size_t i = 0; i < out.width; ++i) out[t][i] += down.values[i];
   }
   return out;
 }

@@ -29,6 +29,7 @@ struct Decoder {
   const ModelConfig& config;
   const BlockSpec& block;
   const ModelWeights& weights;  // Not interleaved.
+  size_t capacity = 0;          // Tokens of the session: decides between frequencies of short and of long contexts.
 };
 
 /// W x + bias for each row x. Rows of W are shared out among the threads; each is read once.

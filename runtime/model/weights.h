@@ -42,11 +42,12 @@ struct LayerWeights {
   Linear wo;                   // [dim, n_heads * head_dim]
   NormWeights post_attn_norm;  // [dim], of the branch before it is added
   NormWeights ffn_norm;        // [dim]
-  Linear w_gate;               // [ffn_dim, dim]; none: the activation alone, without a gate
+  Linear w_gate;               // [ffn_dim or shared_ffn_dim, dim]; none: the activation alone, without a gate
   Linear w_up;                 // [ffn_dim, dim]
   Linear w_down;               // [dim, ffn_dim]
   WeightMatrix router{};       // [n_experts, dim]
-  std::vector<Expert> experts; // [n_experts], instead of w_gate, w_up, w_down
+  std::vector<Expert> experts; // [n_experts]; w_gate, w_up, w_down are then the shared expert, if there is one
+  std::vector<float> shared_gate{};  // [dim], the shared expert's weight is the sigmoid of its product; empty: 1
   NormWeights post_ffn_norm;   // [dim], of the branch before it is added
 };
 
@@ -90,6 +91,12 @@ enum class QkNorm {
 struct RopeTable {
   std::vector<float> inv_freq;  // [rope_dim / 2], radians a token; scaling of long contexts included
   float magnitude = 1.0f;       // Factor of cos and sin
+  std::vector<float> long_inv_freq{};  // [rope_dim / 2], of sessions with room for more than `original` tokens; empty: none
+  size_t original = 0;                 // Tokens of the context before it was extended, where long_inv_freq is not empty
+
+  const std::vector<float>& Of(size_t capacity) const {
+    return long_inv_freq.empty() || capacity <= original ? inv_freq : long_inv_freq;
+  }
 };
 
 inline constexpr size_t kNoRope = static_cast<size_t>(-1);
@@ -121,6 +128,7 @@ struct BlockSpec {
   size_t n_experts = 0;  // 0: no mixture
   size_t n_experts_used = 0;
   size_t expert_ffn_dim = 0;
+  size_t shared_ffn_dim = 0;  // 0: no shared expert
   bool normalize_expert_weights = true;  // The weights of the chosen experts sum to 1
 };
 

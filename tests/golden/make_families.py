@@ -38,6 +38,15 @@ LLAMA3 = dict(rope_type="llama3", rope_theta=10000.0, factor=8.0, low_freq_facto
               original_max_position_embeddings=32)
 YARN = dict(rope_type="yarn", rope_theta=10000.0, factor=4.0, original_max_position_embeddings=16)
 EXPERTS = dict(num_experts_per_tok=2)
+MSCALE = {**YARN, "mscale": 0.8, "mscale_all_dim": 0.3}
+
+
+def longrope(original):
+    half = DIM // COMMON["num_attention_heads"] // 2
+    return dict(original_max_position_embeddings=original,
+                rope_parameters=dict(rope_type="longrope", rope_theta=10000.0, original_max_position_embeddings=original,
+                                     short_factor=[round(1.0 + 0.05 * i, 2) for i in range(half)],
+                                     long_factor=[round(1.2 + 0.5 * i, 2) for i in range(half)]))
 
 
 def family(architecture, model_type, **options):
@@ -49,9 +58,13 @@ FAMILIES = {
     "llama_scaled": family("llama", "llama", rope_parameters=LLAMA3, tie_word_embeddings=True),
     "llama_yarn": family("llama", "llama", rope_parameters=YARN),
     "llama_linear": family("llama", "llama", rope_parameters=dict(rope_type="linear", rope_theta=10000.0, factor=4.0)),
+    "llama_dynamic": family("llama", "llama", rope_parameters=dict(rope_type="dynamic", rope_theta=10000.0, factor=2.0)),
+    "llama_mscale": family("llama", "llama", rope_parameters=MSCALE),
     "mistral": family("llama", "mistral", sliding_window=WINDOW, head_dim=32),
     "mixtral": family("llama", "mixtral", num_local_experts=5, **EXPERTS),
     "qwen2": family("qwen2", "qwen2", use_sliding_window=False),
+    "qwen2moe": family("qwen2moe", "qwen2_moe", num_experts=6, moe_intermediate_size=48, norm_topk_prob=False,
+                       shared_expert_intermediate_size=160, use_sliding_window=False, **EXPERTS),
     "qwen3": family("qwen3", "qwen3", head_dim=32, use_sliding_window=False),
     "qwen3moe": family("qwen3moe", "qwen3_moe", head_dim=32, num_experts=6, moe_intermediate_size=64,
                        norm_topk_prob=True, **EXPERTS),
@@ -64,6 +77,8 @@ FAMILIES = {
                          sliding_attention=dict(rope_type="default", rope_theta=10000.0),
                          full_attention=dict(rope_type="linear", rope_theta=1000000.0, factor=8.0))),
     "phi3": family("phi3", "phi3", sliding_window=WINDOW),
+    "phi3_short": family("phi3", "phi3", **longrope(32)),
+    "phi3_long": family("phi3", "phi3", **longrope(16)),
     "smollm3": family("smollm3", "smollm3", num_hidden_layers=4, use_sliding_window=False, tie_word_embeddings=True),
     "gpt2": dict(architecture="gpt2", config=dict(model_type="gpt2", vocab_size=VOCAB, n_embd=DIM, n_layer=3, n_head=4,
                                                   n_positions=64, bos_token_id=1, eos_token_id=2)),
@@ -184,6 +199,7 @@ def gguf_keys(architecture, config):
     add("expert_count", "u32", get("num_local_experts", "num_experts"))
     add("expert_used_count", "u32", get("num_experts_per_tok"))
     add("expert_feed_forward_length", "u32", get("moe_intermediate_size"))
+    add("expert_shared_feed_forward_length", "u32", get("shared_expert_intermediate_size"))
     add("logit_scale", "f32", get("logit_scale", "logits_scaling"))
     add("embedding_scale", "f32", get("embedding_multiplier"))
     add("residual_scale", "f32", get("residual_multiplier"))
@@ -194,6 +210,15 @@ def gguf_keys(architecture, config):
     if rope["rope_type"] in ("linear", "yarn"):
         add("rope.scaling.type", "string", rope["rope_type"])
         add("rope.scaling.factor", "f32", rope["factor"])
+    if rope["rope_type"] == "longrope":
+        original = rope["original_max_position_embeddings"]
+        add("rope.scaling.original_context_length", "u32", original)
+        add("rope.scaling.attn_factor", "f32", math.sqrt(1 + math.log(config.max_position_embeddings / original) /
+                                                         math.log(original)))
+    if "mscale" in rope:  # As a factor of the usual magnitude.
+        log = 0.1 * math.log(rope["factor"])
+        add("rope.scaling.attn_factor", "f32",
+            (log * rope["mscale"] + 1) / (log * rope["mscale_all_dim"] + 1) / (log + 1))
     if rope["rope_type"] == "yarn":
         add("rope.scaling.original_context_length", "u32", rope["original_max_position_embeddings"])
     return keys
@@ -242,6 +267,9 @@ def golden(name, architecture, options):
                logits=[[float(f"{v:.7g}") for v in row[PICKED].tolist()] for row in logits])
     if (divisors := rope_divisors(config)) is not None:
         out["rope_divisors"] = [float(f"{d:.8g}") for d in divisors]
+    rope = getattr(config, "rope_parameters", None) or {}
+    if rope.get("rope_type") == "longrope":
+        out["rope_factors"] = {kind: rope[f"{kind}_factor"] for kind in ("short", "long")}
     return out
 
 

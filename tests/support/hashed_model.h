@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -68,6 +69,35 @@ class HashedModel {
     }
   }
 
+  /// Joins the matrices of a layer's experts: "gate_up_proj" and "down_proj" of a folder, "ffn_gate_up_exps" of a file.
+  void FuseExperts() {
+    std::vector<HashedTensor> kept;
+    std::map<std::string, HashedTensor> joined;  // by new name
+    for (const HashedTensor& tensor : tensors_) {
+      const size_t at = tensor.hf.find(".experts.");
+      if (at == std::string::npos) {
+        kept.push_back(tensor);
+        continue;
+      }
+      const bool down = tensor.hf.find("down_proj") != std::string::npos;
+      if (tensor.hf.find("up_proj") != std::string::npos) continue;  // Taken with its gate.
+      HashedTensor& all = joined[tensor.hf.substr(0, at) + ".experts." + (down ? "down_proj" : "gate_up_proj")];
+      all.hf = tensor.hf.substr(0, at) + ".experts." + (down ? "down_proj" : "gate_up_proj");
+      all.gguf = down ? tensor.gguf : tensor.gguf.substr(0, tensor.gguf.find("ffn_")) + "ffn_gate_up_exps.weight";
+      const uint64_t experts = all.shape.empty() ? 1 : all.shape[0] + 1;
+      all.shape = {experts, tensor.shape[0] * (down ? 1 : 2), tensor.shape[1]};
+      all.values.insert(all.values.end(), tensor.values.begin(), tensor.values.end());
+      if (down) continue;
+      std::string up = tensor.hf;
+      up.replace(up.find("gate_proj"), 9, "up_proj");
+      for (const HashedTensor& other : tensors_) {
+        if (other.hf == up) all.values.insert(all.values.end(), other.values.begin(), other.values.end());
+      }
+    }
+    for (auto& [name, tensor] : joined) kept.push_back(std::move(tensor));
+    tensors_ = std::move(kept);
+  }
+
   /// `folder` gets config.json, model.safetensors and tokenizer.json.
   void WriteFolder(const std::filesystem::path& folder) const {
     std::filesystem::create_directories(folder);
@@ -107,6 +137,11 @@ class HashedModel {
     if (golden_.contains("rope_divisors")) {
       const auto divisors = golden_["rope_divisors"].get<std::vector<float>>();
       writer.TensorF32("rope_freqs.weight", {divisors.size()}, divisors);
+    }
+    for (const char* kind : {"short", "long"}) {
+      if (!golden_.contains("rope_factors")) break;
+      const auto divisors = golden_["rope_factors"][kind].get<std::vector<float>>();
+      writer.TensorF32(std::string("rope_factors_") + kind + ".weight", {divisors.size()}, divisors);
     }
     for (size_t i = 0; i < tensors_.size(); ++i) AddToGguf(i, writer);
     const std::vector<uint8_t> bytes = writer.Build();

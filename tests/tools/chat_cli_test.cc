@@ -157,6 +157,59 @@ TEST(ChatCliTest, TemplateArgumentsAndToolsAreChecked) {
   EXPECT_EQ(result.out, chat({}).out) << "the tiny model's template asks for neither";
 }
 
+TEST(ChatCliTest, ReasoningIsShownApartOrNotAtAll) {
+  TemporaryFolder folder;
+  // The assistant's turn begins inside of its reasoning, which the tiny model never ends.
+  const std::string thinks =
+      folder.Write("thinks.jinja", "{{ messages[-1].content }}{% if false %}</think>{% endif %}<think>\n");
+  const std::vector<std::string> chat = {"chat",   TinyModel(),       "-p", "Once there was a", "--temp", "0", "-n", "12",
+                                         "--chat-template", thinks};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), chat.begin(), chat.end());
+    return RunCommand(more);
+  };
+  const json object = json::parse(with({"--json"}).out);
+  const std::string reasoning = object.at("reasoning");
+  EXPECT_EQ(object.at("text"), "");
+  ASSERT_FALSE(reasoning.empty());
+  const CommandResult shown = with({"-q"});
+  EXPECT_EQ(shown.exit_code, 0);
+  EXPECT_EQ(shown.out, "") << "stdout holds the answer only";
+  EXPECT_NE(shown.err.find(reasoning), std::string::npos) << shown.err;
+  const CommandResult hidden = with({"-q", "--reasoning", "hide"});
+  EXPECT_EQ(hidden.out + hidden.err, "");
+  // Closed by the template: all is answer.
+  const std::string closes = folder.Write("closes.jinja", "{{ messages[-1].content }}<think>\n\n</think>\n\n");
+  std::vector<std::string> plain = chat;
+  plain.back() = closes;
+  plain.push_back("-q");
+  const CommandResult answer = RunCommand(plain);
+  EXPECT_NE(answer.out, "");
+  EXPECT_EQ(answer.err, "");
+}
+
+TEST(ChatCliTest, TemplatesByNameAndByFile) {
+  TemporaryFolder folder;
+  const std::string file = folder.Write("mine.jinja", "[{{ messages[0].content }}]");
+  const CommandResult mine = RunCommand({"chat", TinyModel(), "-p", "Hi", "--show-prompt", "--chat-template", file});
+  EXPECT_TRUE(mine.out.starts_with("[Hi]\n")) << mine.out << mine.err;
+  const CommandResult none = RunCommand({"chat", TinyModel(), "-p", "Hi", "--chat-template", "rag"});
+  EXPECT_NE(none.exit_code, 0);
+  EXPECT_NE(none.err.find("expected default, found \"rag\""), std::string::npos) << none.err;
+}
+
+TEST(ChatCliTest, AQuestionTooLongIsCutOnRequest) {  // R1
+  std::string text = "first";
+  for (int i = 0; i < 40; ++i) text += " the fox";
+  const CommandResult refused = RunCommand({"chat", TinyModel(), "-p", text, "-c", "32", "-n", "4"});
+  EXPECT_EQ(refused.exit_code, 5);
+  const CommandResult cut =
+      RunCommand({"chat", TinyModel(), "-p", text, "-c", "32", "-n", "4", "--truncate", "right", "--json"});
+  ASSERT_EQ(cut.exit_code, 0) << cut.err;
+  EXPECT_NE(cut.err.find("left out"), std::string::npos) << cut.err;
+  EXPECT_LE(json::parse(cut.out).at("prompt_tokens"), 28);
+}
+
 TEST(ChatCliTest, InterruptReturnsToThePromptAndASecondOneEnds) {  // R5
   // The tiny model may have filled its context before the key arrives: then the key ended the chat, and it starts anew.
   for (int attempt = 0;; ++attempt) {

@@ -44,6 +44,56 @@ TEST(GenerateCliTest, StdoutHoldsTheAnswerAndNothingElse) {
   EXPECT_EQ(Generate({"-p", kPrompt, "-n", "20", "--temp", "0", "-q"}).err, "");
 }
 
+TEST(GenerateCliTest, TruncateLeavesOutWhatTheUserChooses) {
+  std::vector<std::string> words;
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += " w" + std::to_string(i);
+  const std::vector<int> whole = TokenizeIds(text);
+  const std::vector<std::string> base = {"-p", text, "-c", "24", "-n", "4", "--temp", "0"};
+  ASSERT_GT(whole.size(), 24u);
+  const CommandResult refused = Generate(base);
+  EXPECT_EQ(refused.exit_code, 5) << "never by itself";
+  EXPECT_NE(refused.err.find(std::to_string(whole.size())), std::string::npos) << "both numbers: " << refused.err;
+  EXPECT_NE(refused.err.find("24"), std::string::npos);
+  const auto ids_with = [&](const std::string& where) {
+    std::vector<std::string> arguments = base;
+    arguments.insert(arguments.end(), {"--truncate", where});
+    return GenerateJson(arguments).at("prompt_ids").get<std::vector<int>>();
+  };
+  EXPECT_EQ(ids_with("left"), std::vector<int>(whole.end() - 20, whole.end()));
+  EXPECT_EQ(ids_with("right"), std::vector<int>(whole.begin(), whole.begin() + 20));
+  std::vector<int> middle(whole.begin(), whole.begin() + 10);
+  middle.insert(middle.end(), whole.end() - 10, whole.end());
+  EXPECT_EQ(ids_with("middle"), middle);
+  EXPECT_EQ(Generate({"-p", "x", "--truncate", "some"}).exit_code, 2);
+}
+
+TEST(GenerateCliTest, TheModelsOwnSettingsAreDefaults) {
+  TemporaryFolder folder;
+  const std::filesystem::path model = folder.path("model");
+  std::filesystem::copy(PRENORM_SOURCE_DIR "/models/tiny/hf", model);
+  std::ofstream(model / "generation_config.json")
+      << R"({"eos_token_id": 2, "temperature": 0.25, "top_k": 7, "num_beams": 4, "_from_model_config": true})";
+  const auto config = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"generate", model.string(), "--print-config"});
+    return RunCommand(more, {.environment = {"PRENORM_TEMPERATURE"}}).out;
+  };
+  const auto line = [&](const std::string& text, const std::string& name) {
+    const size_t at = text.find("\n" + name + " ");
+    return at == std::string::npos ? "no " + name + " in " + text : text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+  };
+  for (const char* word : {"0.25", "model"}) EXPECT_NE(line(config({}), "temperature").find(word), std::string::npos) << config({});
+  EXPECT_NE(line(config({}), "top-k").find("7"), std::string::npos);
+  EXPECT_NE(line(config({"--temp", "0.5"}), "temperature").find("flag"), std::string::npos);
+  EXPECT_NE(line(config({}), "top-p").find("built-in"), std::string::npos);
+  const CommandResult result = RunCommand({"generate", model.string(), "-p", "x", "-n", "1"});
+  EXPECT_NE(result.err.find("not used: num_beams"), std::string::npos) << result.err;
+  std::ofstream(model / "generation_config.json") << R"({"do_sample": false})";
+  EXPECT_NE(line(config({}), "temperature").find("model"), std::string::npos) << config({});
+  std::ofstream(model / "generation_config.json") << "[";
+  EXPECT_EQ(RunCommand({"generate", model.string(), "-p", "x", "-n", "1"}).exit_code, 3);
+}
+
 TEST(GenerateCliTest, JsonHasTheFieldsThatScriptsRelyOn) {
   const json object = GenerateJson({"-p", kPrompt, "-n", "5", "--temp", "0"});
   EXPECT_EQ(object.at("schema"), 1);

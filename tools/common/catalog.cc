@@ -28,7 +28,11 @@ const ParsedCatalog& Parsed() {
     for (const auto& model : json.at("models")) {
       if (model.at("name") == json.at("default")) out.default_index = out.models.size();
       out.models.push_back({model.at("name"), model.at("title"), model.at("licence"), model.at("path"),
-                            model.at("bytes"), model.value("sha256", ""), model.value("url", "")});
+                            model.at("bytes"), model.value("sha256", ""), model.value("url", ""), {}});
+      for (const auto& wheel : model.at("wheels")) {
+        out.models.back().wheels.push_back({wheel.at("package"), wheel.at("version"), wheel.at("sha256"),
+                                            wheel.value("member", ""), wheel.value("folder", "")});
+      }
     }
     return out;
   }();
@@ -127,7 +131,7 @@ Result<std::string> FindModelFile(const std::string& name) {
                                                      : std::string("This model of the catalog is not there yet.\n")) +
                                            wanted + ": " + (fs::path(*folder) / model->path).string() +
                                            " not found\nFetch it with: " +
-                                           (model->url.empty() ? "tools/fetch_model.sh " : "prenorm models fetch ") +
+                                           std::string("prenorm models fetch ") +
                                            wanted + "   or give the path of a model file.");
 }
 

@@ -9,6 +9,15 @@
 
 namespace prenorm::tools {
 
+/// A Python package that holds a model or a part of it.
+struct CatalogWheel {
+  std::string package;
+  std::string version;
+  std::string sha256;
+  std::string member;  ///< The file in it,
+  std::string folder;  ///< or the folder.
+};
+
 /// A model of models/catalog.json.
 struct CatalogModel {
   std::string name;
@@ -18,6 +27,7 @@ struct CatalogModel {
   uint64_t bytes = 0;
   std::string sha256;  ///< Empty for folders.
   std::string url;     ///< Empty where no single file is published.
+  std::vector<CatalogWheel> wheels;  ///< In the order of the parts.
 };
 
 const std::vector<CatalogModel>& Catalog();

@@ -67,8 +67,12 @@ const OptionSpec kOptions[] = {
      &Options::show_prompt, "", ""},
     {"--context-shift", "", "", "When the context is full, leave the oldest exchanges out; the system message stays.", "Prompt",
      "", kChat, &Options::context_shift, "", ""},
+    {"--truncate", "", "WHERE", "Leave out of a text that is too long for the context its beginning, end or middle.", "Prompt", "",
+     kText, &Options::truncate, "never|left|right|middle", ""},
     {"--template-args", "--chat-template-kwargs", "JSON", "Variables of the template, e.g. {\"enable_thinking\": false}.",
      "Prompt", "", kChat, &Options::template_args, "", ""},
+    {"--chat-template", "", "WHICH", "The name of one of the model's templates, or a file with a Jinja template.", "Prompt", "",
+     kChat, &Options::chat_template, "", "the model's: tool_use for tools, else default"},
     {"--tools", "", "FILE", "A JSON list of tools that the model is told of.", "Prompt", "", kChat, &Options::tools, "", ""},
 
     {"-n,--max-new-tokens", "--n-predict", "N", "New tokens at most; -1: until the end of the answer or of the context.",

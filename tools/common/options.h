@@ -57,9 +57,11 @@ struct Options {
   std::optional<std::string> system;
   bool show_prompt = false;
   bool context_shift = false;
+  std::string truncate = "never";
   std::string reasoning = "show";
   std::optional<std::string> template_args;
   std::optional<std::string> tools;
+  std::optional<std::string> chat_template;
   bool add_special = false;
   // Length.
   int64_t max_new_tokens = -1;
@@ -117,7 +119,7 @@ struct Options {
 };
 
 /// Where the value of an option comes from, strongest first.
-enum class Origin { kFlag, kEnvironment, kBuiltIn };
+enum class Origin { kFlag, kEnvironment, kModel, kBuiltIn };
 const char* OriginName(Origin origin);
 
 using Field = std::variant<bool Options::*, int64_t Options::*, double Options::*, std::string Options::*,
@@ -150,6 +152,7 @@ std::string ValueText(const OptionSpec& spec, const Options& options);
 struct ParsedOptions {
   Options options;
   std::map<const OptionSpec*, Origin> origins;
+  std::vector<std::string> notes;  ///< For the user, one sentence each.
 };
 
 /// Reads the arguments behind the command's name, then the environment.

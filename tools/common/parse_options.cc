@@ -205,6 +205,7 @@ const char* OriginName(Origin origin) {
   switch (origin) {
     case Origin::kFlag: return "flag";
     case Origin::kEnvironment: return "environment";
+    case Origin::kModel: return "model";
     case Origin::kBuiltIn: return "built-in";
   }
   return "unknown";

@@ -51,15 +51,37 @@ void BindAttention(const ModelParts& parts, Binder& binder, const std::string& p
   layer.wo = binder.LinearMap(prefix + "attn_output", dim, q_dim);
 }
 
+// Gate and up of all experts may stand in one tensor, the gates of an expert before its ups; in a folder its down
+// matrices are then in one tensor too.
+void BindExperts(const ModelParts& parts, Binder& binder, const std::string& prefix, LayerWeights& layer) {
+  const size_t count = parts.block.n_experts, width = parts.block.expert_ffn_dim, dim = parts.config.dim;
+  const bool hf = parts.source->format() == ModelFormat::kHuggingFace;
+  const std::string fused = binder.ExpertsName(prefix, hf ? "gate_up_proj" : "ffn_gate_up_exps.weight");
+  std::vector<WeightMatrix> gate, up, down;
+  if (parts.source->Find(fused) != nullptr) {
+    gate = binder.ExpertRows(fused, count, 2 * width, dim, 0, width);
+    up = binder.ExpertRows(fused, count, 2 * width, dim, width, width);
+    down = hf ? binder.ExpertRows(binder.ExpertsName(prefix, "down_proj"), count, dim, width, 0, dim)
+              : binder.Experts(prefix + "ffn_down_exps", count, dim, width);
+  } else {
+    gate = binder.Experts(prefix + "ffn_gate_exps", count, width, dim);
+    up = binder.Experts(prefix + "ffn_up_exps", count, width, dim);
+    down = binder.Experts(prefix + "ffn_down_exps", count, dim, width);
+  }
+  for (size_t e = 0; binder.status().ok() && e < count; ++e) layer.experts.push_back({gate[e], up[e], down[e]});
+}
+
 void BindFeedForward(const ModelParts& parts, Binder& binder, const std::string& prefix, LayerWeights& layer) {
   const size_t dim = parts.config.dim, ffn_dim = parts.config.ffn_dim;
   if (parts.block.n_experts != 0) {
-    const size_t count = parts.block.n_experts, width = parts.block.expert_ffn_dim;
-    layer.router = binder.Matrix(prefix + "ffn_gate_inp", count, dim);
-    const std::vector<WeightMatrix> gate = binder.Experts(prefix + "ffn_gate_exps", count, width, dim);
-    const std::vector<WeightMatrix> up = binder.Experts(prefix + "ffn_up_exps", count, width, dim);
-    const std::vector<WeightMatrix> down = binder.Experts(prefix + "ffn_down_exps", count, dim, width);
-    for (size_t e = 0; binder.status().ok() && e < count; ++e) layer.experts.push_back({gate[e], up[e], down[e]});
+    layer.router = binder.Matrix(prefix + "ffn_gate_inp", parts.block.n_experts, dim);
+    BindExperts(parts, binder, prefix, layer);
+    if (const size_t shared = parts.block.shared_ffn_dim; shared != 0) {
+      layer.shared_gate = binder.OptionalVector(prefix + "ffn_gate_inp_shexp.weight", dim);
+      layer.w_gate = binder.LinearMap(prefix + "ffn_gate_shexp", shared, dim);
+      layer.w_up = binder.LinearMap(prefix + "ffn_up_shexp", shared, dim);
+      layer.w_down = binder.LinearMap(prefix + "ffn_down_shexp", dim, shared);
+    }
     return;
   }
   if (binder.Has(prefix + "ffn_gate.weight")) {
@@ -165,6 +187,7 @@ void ReadExperts(ConfigReader& reader, ModelParts& parts) {
   if (block.n_experts == 0) return;
   block.n_experts_used = reader.Size("expert_used_count", block.n_experts);
   block.expert_ffn_dim = reader.Size("expert_feed_forward_length", kMaxWidth, parts.config.ffn_dim);
+  block.shared_ffn_dim = reader.Count("expert_shared_feed_forward_length", kMaxWidth);
 }
 
 void BindDecoder(ModelParts& parts, Binder& binder, const BlockNames& names) {

@@ -12,6 +12,7 @@ namespace {
 constexpr Family kFamilies[] = {
     {"llama", {"llama", "mistral", "mixtral"}, BuildLlama},
     {"qwen2", {"qwen2"}, BuildQwen2},
+    {"qwen2moe", {"qwen2_moe"}, BuildQwen2Moe},
     {"qwen3", {"qwen3"}, BuildQwen3},
     {"qwen3moe", {"qwen3_moe"}, BuildQwen3Moe},
     {"gemma", {"gemma"}, BuildGemma},

@@ -39,6 +39,7 @@ Status BuildLlama(ModelParts& parts, Binder& binder, ConfigReader& reader);
 Status BuildOlmo2(ModelParts& parts, Binder& binder, ConfigReader& reader);
 Status BuildPhi3(ModelParts& parts, Binder& binder, ConfigReader& reader);
 Status BuildQwen2(ModelParts& parts, Binder& binder, ConfigReader& reader);
+Status BuildQwen2Moe(ModelParts& parts, Binder& binder, ConfigReader& reader);
 Status BuildQwen3(ModelParts& parts, Binder& binder, ConfigReader& reader);
 Status BuildQwen3Moe(ModelParts& parts, Binder& binder, ConfigReader& reader);
 Status BuildSmolLm3(ModelParts& parts, Binder& binder, ConfigReader& reader);

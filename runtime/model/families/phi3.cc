@@ -1,4 +1,4 @@
-// Phi-3: Llama's block with q, k, v in one matrix and gate and up in another. Abdin et al. 2024.
+// Phi-3 and 3.5: Llama's block with q, k, v in one matrix and gate and up in another. Abdin et al. 2024.
 #include "runtime/model/families/decoder.h"
 #include "runtime/model/families/family.h"
 
@@ -8,9 +8,6 @@ Status BuildPhi3(ModelParts& parts, Binder& binder, ConfigReader& reader) {
   static constexpr NamePair kFused[] = {{"ffn_up", "mlp.gate_up_proj"}};
   binder.UseHfNames({kFused});
   ReadDecoderConfig(reader, binder, parts);
-  if (binder.Has("rope_factors_long.weight")) {
-    reader.Fail(StatusCode::kUnsupported, "rope scaling of type 'longrope' (tensor rope_factors_long) is not supported");
-  }
   RotateAllLayers(reader, binder, parts);
   ReadWindows(reader, parts, [](size_t) { return true; });
   parts.block.rope_pairs = RopePairs::kHalves;

@@ -1,5 +1,6 @@
 // Qwen 2, 2.5 and 3: pre-RMSNorm, SwiGLU, rotary halves; biases of q, k, v (2), norms of the heads of q and k (3),
-// a mixture of experts (3 MoE). Yang et al. 2024, 2025.
+// a mixture of experts (2 and 3 MoE), with a
+// shared one (2 MoE). Yang et al. 2024, 2025.
 #include "runtime/model/families/decoder.h"
 #include "runtime/model/families/family.h"
 
@@ -22,6 +23,21 @@ Status BuildQwen(ModelParts& parts, Binder& binder, ConfigReader& reader, QkNorm
   return reader.status();
 }
 
+Status BuildMixture(ModelParts& parts, Binder& binder, ConfigReader& reader, bool shared, bool normalizes) {
+  ReadExperts(reader, parts);
+  BlockSpec& block = parts.block;
+  if (!shared) block.shared_ffn_dim = 0;
+  else if (block.shared_ffn_dim == 0) block.shared_ffn_dim = parts.config.ffn_dim;
+  // config.json has it wherever it is so; GGUF files leave it to the architecture.
+  block.normalize_expert_weights = reader.Flag("expert_weights_norm", !reader.is_hf() && normalizes);
+  if (!reader.Numbers("mlp_only_layers").empty() || reader.Size("decoder_sparse_step", 1u << 12, 1) != 1) {
+    reader.Fail(StatusCode::kUnsupported, "mixtures of experts in some layers only are not supported");
+  }
+  if (!reader.status().ok()) return reader.status();
+  BindDecoder(parts, binder);
+  return binder.status();
+}
+
 }  // namespace
 
 Status BuildQwen2(ModelParts& parts, Binder& binder, ConfigReader& reader) {
@@ -36,17 +52,14 @@ Status BuildQwen3(ModelParts& parts, Binder& binder, ConfigReader& reader) {
   return binder.status();
 }
 
+Status BuildQwen2Moe(ModelParts& parts, Binder& binder, ConfigReader& reader) {
+  if (Status status = BuildQwen(parts, binder, reader, QkNorm::kNone); !status.ok()) return status;
+  return BuildMixture(parts, binder, reader, /*shared=*/true, /*normalizes=*/false);
+}
+
 Status BuildQwen3Moe(ModelParts& parts, Binder& binder, ConfigReader& reader) {
   if (Status status = BuildQwen(parts, binder, reader, QkNorm::kHeads); !status.ok()) return status;
-  ReadExperts(reader, parts);
-  // Absent from older GGUF files, all of which are of models that normalize; config.json has it wherever it is so.
-  parts.block.normalize_expert_weights = reader.Flag("expert_weights_norm", !reader.is_hf());
-  if (!reader.Numbers("mlp_only_layers").empty() || reader.Size("decoder_sparse_step", 1u << 12, 1) != 1) {
-    reader.Fail(StatusCode::kUnsupported, "mixtures of experts in some layers only are not supported");
-  }
-  if (!reader.status().ok()) return reader.status();
-  BindDecoder(parts, binder);
-  return binder.status();
+  return BuildMixture(parts, binder, reader, /*shared=*/false, /*normalizes=*/true);
 }
 
 }  // namespace prenorm

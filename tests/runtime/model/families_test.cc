@@ -14,6 +14,7 @@
 #include "prenorm/model.h"
 #include "prenorm/quantize.h"
 #include "prenorm/session.h"
+#include "runtime/model/parts.h"
 #include "tests/support/hashed_model.h"
 #include "tests/support/tiny_model.h"
 
@@ -62,6 +63,7 @@ std::vector<float> AllLogits(std::shared_ptr<const Model> model, const std::vect
   SessionOptions options;
   options.cache = SessionOptions::Cache::kF32;
   options.threads = threads;
+  options.context = ids.size();
   Result<std::unique_ptr<Session>> session = Session::Create(model, options);
   const size_t vocab_size = model->config().vocab_size;
   std::vector<float> logits(ids.size() * vocab_size);
@@ -129,6 +131,7 @@ TEST_P(FamiliesTest, LastLogitsEqualTheLastOfAll) {
   const std::vector<float> all = AllLogits(model, ids_, ids_.size());
   SessionOptions options;
   options.cache = SessionOptions::Cache::kF32;
+  options.context = ids_.size();
   Result<std::unique_ptr<Session>> session = Session::Create(model, options);
   ASSERT_TRUE(session.ok());
   ASSERT_TRUE((*session)->Eval(ids_).ok());
@@ -201,12 +204,17 @@ TEST(FamilyRefusalsTest, ArchitecturesByNameWithThoseThatAreSupported) {  // F29
 }
 
 TEST(FamilyRefusalsTest, RopeScalingByName) {
-  for (const char* kind : {"longrope", "dynamic"}) {
+  for (const char* kind : {"proportional", "ntk"}) {
     ExpectRefused(FolderStatus("llama", [&](auto& config) { config["rope_parameters"]["rope_type"] = kind; }),
-                  StatusCode::kUnsupported, {kind, "supported: none, linear, llama3, yarn"});
+                  StatusCode::kUnsupported, {kind, "supported: none, linear, dynamic, llama3, yarn, longrope"});
     ExpectRefused(GgufStatus("phi3", [&](auto& keys) { keys["phi3.rope.scaling.type"] = {"string", kind}; }),
                   StatusCode::kUnsupported, {kind, "supported:"});
   }
+}
+
+TEST(FamilyRefusalsTest, ListsOfDivisorsOfOtherLengths) {
+  ExpectRefused(FolderStatus("phi3_long", [](auto& config) { config["rope_parameters"]["long_factor"] = {1.0, 2.0}; }),
+                StatusCode::kBadModel, {"long_factor", "expected 12", "found 2"});
 }
 
 TEST(FamilyRefusalsTest, ActivationsByName) {  // N28
@@ -239,6 +247,62 @@ TEST(FamilyDetailsTest, StoredHeadSizeWins) {  // F18
   ASSERT_NE(model, nullptr);
   EXPECT_EQ(model->config().head_dim, 32u);
   EXPECT_EQ(model->config().dim, 96u);
+}
+
+TEST(FamilyDetailsTest, ContextWithoutAWishKeepsToShortFrequencies) {
+  HashedModel(GoldenOf("phi3_long")).WriteFolder(Place("longrope"));
+  const auto model = Load(Place("longrope"));
+  fs::remove_all(Place("longrope"));
+  ASSERT_NE(model, nullptr);
+  const auto session = Session::Create(model);
+  ASSERT_TRUE(session.ok());
+  EXPECT_EQ((*session)->capacity(), 16u) << "the original context, of 64 that the model can have";
+}
+
+TEST(FamilyDetailsTest, EmbeddingScaleOfGemmaIsRoundedToBf16OnRequest) {  // F23
+  HashedModel(GoldenOf("gemma")).WriteGguf(Place("scale.gguf"));
+  LoadOptions options;
+  options.bf16_embedding_scale = true;
+  const auto plain = Model::Load(Place("scale.gguf").string());
+  const auto rounded = Model::Load(Place("scale.gguf").string(), options);
+  fs::remove(Place("scale.gguf"));
+  ASSERT_TRUE(plain.ok() && rounded.ok());
+  EXPECT_EQ((*plain)->parts().block.embedding_scale, std::sqrt(96.0f));  // 9.797959
+  EXPECT_EQ((*rounded)->parts().block.embedding_scale, 9.8125f);
+}
+
+// Newer folders hold the matrices of all experts in two tensors, and newer GGUF files those of gate and up in one.
+TEST(FamilyDetailsTest, FusedExpertsGiveTheSameLogits) {
+  const nlohmann::json golden = GoldenOf("qwen3moe");
+  const auto ids = golden["ids"].get<std::vector<TokenId>>();
+  HashedModel plain(golden), fused(golden);
+  fused.FuseExperts();
+  plain.WriteFolder(Place("plain"));
+  fused.WriteFolder(Place("fused"));
+  plain.WriteGguf(Place("plain.gguf"));
+  fused.WriteGguf(Place("fused.gguf"));
+  for (const char* ending : {"", ".gguf"}) {
+    const auto a = Load(Place(std::string("plain") + ending)), b = Load(Place(std::string("fused") + ending));
+    ASSERT_TRUE(a != nullptr && b != nullptr);
+    EXPECT_TRUE(b->warnings().empty());
+    EXPECT_EQ(AllLogits(a, ids, ids.size()), AllLogits(b, ids, ids.size()));
+  }
+  for (const char* name : {"plain", "fused", "plain.gguf", "fused.gguf"}) fs::remove_all(Place(name));
+}
+
+TEST(FamilyDetailsTest, GgufFilesMayHaveTemplatesWithNames) {
+  HashedModel(GoldenOf("llama")).WriteGguf(Place("templates.gguf"), [](nlohmann::json& keys) {
+    keys["tokenizer.chat_template"] = {"string", "D"};
+    keys["tokenizer.chat_template.tool_use"] = {"string", "T"};
+    keys["tokenizer.chat_templates_by_others"] = {"string", "O"};
+  });
+  const auto model = Load(Place("templates.gguf"));
+  fs::remove(Place("templates.gguf"));
+  ASSERT_NE(model, nullptr);
+  EXPECT_EQ(model->chat_template(), "D");
+  ASSERT_EQ(model->chat_templates().size(), 2u);
+  EXPECT_EQ(model->chat_templates()[1].name, "tool_use");
+  EXPECT_EQ(model->chat_templates()[1].source, "T");
 }
 
 TEST(FamilyDetailsTest, OldConfigJsonIsUnderstoodAsTheNewOne) {
