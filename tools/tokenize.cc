@@ -1,10 +1,12 @@
 // prenorm tokenize: the ids and pieces of a text.
 #include "tools/commands.h"
+#include "prenorm/tokenizer.h"
 #include "tools/common/answer.h"
+#include "tools/common/catalog.h"
 #include "tools/common/errors.h"
 #include "tools/common/host.h"
-#include "tools/common/open_model.h"
 #include "tools/common/prompt.h"
+#include "tools/common/terminal.h"
 
 namespace prenorm::tools {
 
@@ -16,9 +18,12 @@ int RunTokenize(const Options& options) {
                        "There is no text.\n--prompt, --file or piped input: expected one of them, found none\n"
                        "For example: prenorm tokenize -p \"Hello world\""));
   }
-  Result<OpenedModel> opened = OpenModel(options);
-  if (!opened.ok()) return FailModel(opened.status());
-  const Tokenizer& tokenizer = opened->model->tokenizer();
+  const Result<std::string> path = FindModelFile(options.model);
+  if (!path.ok()) return FailModel(path.status());
+  const Result<std::unique_ptr<Tokenizer>> loaded = Tokenizer::Load(*path);  // Any model's: nothing of it has to run.
+  if (!loaded.ok()) return FailModel(loaded.status());
+  const Tokenizer& tokenizer = **loaded;
+  for (const std::string& warning : tokenizer.warnings()) Note("prenorm: note: " + warning);
   Result<std::vector<TokenId>> ids =
       tokenizer.Encode(**text, {.add_special = options.add_special, .parse_special = options.special});
   if (!ids.ok()) return Fail(ids.status());

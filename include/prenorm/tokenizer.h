@@ -36,6 +36,9 @@ struct TextSegment {
 /// A vocabulary with its rules. Immutable: any number of threads may use one object.
 class Tokenizer {
  public:
+  /// The tokenizer of a GGUF file, with weights or without, or of a folder with tokenizer.json or tokenizer.model. The
+  /// model's architecture does not matter. Errors: kNotFound, kIo, kBadModel, kUnsupported, kOutOfMemory.
+  static Result<std::unique_ptr<Tokenizer>> Load(const std::string& path);
   ~Tokenizer();
   Tokenizer(const Tokenizer&) = delete;
   Tokenizer& operator=(const Tokenizer&) = delete;

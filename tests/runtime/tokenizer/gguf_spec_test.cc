@@ -2,6 +2,10 @@
 #include "runtime/tokenizer/gguf_spec.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
 
 #include "runtime/loader/gguf.h"
 #include "tests/conformance/conformance.h"
@@ -47,6 +51,23 @@ TEST(GgufSpecTest, TinyModelRoundTripsWithoutWarnings) {
     // The tiny model's vocabulary has all bytes, so no text is longer in tokens than in bytes.
     EXPECT_LE(ids.size(), text.size());
   }
+}
+
+TEST(GgufSpecTest, TokenizersLoadWithoutTheirModel) {
+  GgufWriter writer = BpeWriter();  // No weights; and nothing runs the architecture.
+  const std::string path = testing::TempDir() + "/prenorm_vocabulary_" + std::to_string(getpid()) + ".gguf";
+  const std::vector<uint8_t> bytes = writer.String("general.name", "x").Build();
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  const auto tokenizer = Tokenizer::Load(path);
+  std::remove(path.c_str());
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
+  EXPECT_EQ(*(*tokenizer)->Encode("abb"), (std::vector<TokenId>{3, 2}));
+  const auto file = Tokenizer::Load(PRENORM_SOURCE_DIR "/models/tiny/prenorm-tiny.gguf");
+  const auto folder = Tokenizer::Load(PRENORM_SOURCE_DIR "/models/tiny/hf");
+  ASSERT_TRUE(file.ok() && folder.ok());
+  for (const std::string& text : DifficultTexts()) EXPECT_EQ(*(*file)->Encode(text), *(*folder)->Encode(text)) << text;
+  EXPECT_EQ(Tokenizer::Load("no such file").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(Tokenizer::Load(testing::TempDir()).status().code(), StatusCode::kNotFound);
 }
 
 TEST(GgufSpecTest, EndMarkersByNameWhereTheFileDoesNotListThem) {  // T15
