@@ -35,7 +35,8 @@ struct ChatPrompt {
   std::vector<TokenId> ids;  ///< Exactly one BOS where the model has one (case T14).
 };
 
-/// The Jinja source that RenderChat takes. Errors: kUnsupported where the model has none, or none of that name.
+/// The Jinja source that RenderChat takes. Errors: kUnsupported where the model has none;
+/// kInvalidArgument for a name that none has.
 Result<std::string> ChooseChatTemplate(const Model& model, const ChatOptions& options = {});
 
 /// Renders `messages` with the model's template, as transformers does.

@@ -64,7 +64,7 @@ Result<std::string> ChooseChatTemplate(const Model& model, const ChatOptions& op
   std::string names;
   for (const ChatTemplate& each : model.chat_templates()) names.append(names.empty() ? "" : ", ").append(each.name);
   if (!names.empty()) {
-    return Status(StatusCode::kUnsupported, "The model has no chat template of that name.\ntemplates: expected " + names +
+    return Status(StatusCode::kInvalidArgument, "The model has no chat template of that name.\ntemplates: expected " + names +
                                                 ", found \"" + std::string(name) +
                                                 "\"\nName one of them: prenorm chat MODEL --chat-template NAME");
   }
