@@ -75,7 +75,7 @@ std::string Difference(const ModelParts& a, const ModelParts& b) {
   }
   if (!Near(s.attention_scale, t.attention_scale) || s.attention_soft_cap != t.attention_soft_cap)
     return "its scale of scores";
-  if (s.n_experts != t.n_experts || s.n_experts_used != t.n_experts_used || s.expert_ffn_dim != t.expert_ffn_dim ||
+  if (s.n_experts != t.n_experts || s.n_experts_used != t.n_experts_used || s.expert_ffn_dim != t.expert_ffn_dim || s.shared_ffn_dim != t.shared_ffn_dim ||
       s.normalize_expert_weights != t.normalize_expert_weights) {
     return "its mixture of experts";
   }
@@ -86,7 +86,7 @@ std::string Difference(const ModelParts& a, const ModelParts& b) {
     if (own == kNoRope) continue;
     const RopeTable &x = s.ropes[own], &y = t.ropes[other];
     if (!std::equal(x.inv_freq.begin(), x.inv_freq.end(), y.inv_freq.begin(), y.inv_freq.end(), Near) ||
-        !Near(x.magnitude, y.magnitude)) {
+        !Near(x.magnitude, y.magnitude) || x.long_inv_freq.size() != y.long_inv_freq.size()) {
       return "its rotary frequencies";
     }
   }
@@ -105,9 +105,12 @@ class Converter {
     const std::string& path = parts_.source->path();
     if (Status status = AddTokenizerEntries(path, parts_.config.vocab_size, &content_.made_entries); !status.ok())
       return status;
-    const Result<std::string> chat_template = ReadChatTemplate(*parts_.source);
-    if (!chat_template.ok()) return chat_template.status();
-    if (!chat_template->empty()) content_.made_entries.String("tokenizer.chat_template", *chat_template);
+    const Result<std::vector<ChatTemplate>> templates = ReadChatTemplates(*parts_.source);
+    if (!templates.ok()) return templates.status();
+    for (const ChatTemplate& each : *templates) {
+      const std::string ending = each.name == "default" ? "" : "." + each.name;
+      content_.made_entries.String("tokenizer.chat_template" + ending, each.source);
+    }
     AddTensors();
     for (const std::string& name : binder_.Unused()) content_.notes.push_back("tensor " + name + " is left out");
     return status_;
