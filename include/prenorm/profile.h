@@ -60,4 +60,12 @@ class OpObserver {
   virtual void Record(const OpEvent& event) = 0;
 };
 
+/// What timing costs, in nanoseconds an event: medians over operators that do nothing, on the calling thread.
+struct TimerCost {
+  double inside_ns = 0;  ///< Counted as the operator's: the part of the clock's own time between its two readings.
+  double whole_ns = 0;   ///< Of an event with an observer that adds up, inside_ns included.
+  double off_ns = 0;     ///< Of the branch without an observer.
+};
+TimerCost MeasureTimerCost();
+
 }  // namespace prenorm

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "prenorm/model.h"
+#include "prenorm/norm_experiment.h"
 #include "prenorm/profile.h"
 #include "prenorm/status.h"
 #include "prenorm/types.h"
@@ -107,6 +108,8 @@ class Session {
   void set_cancel_flag(const std::atomic<bool>* flag);
   /// Receives an event an operator and thread; null for none. Not owned.
   void set_observer(OpObserver* observer);
+  /// Runs norms in another way; null for none. Not owned, and not changed while the session has it.
+  void set_norm_experiment(const NormExperiment* experiment);
   /// Sees intermediate rows of every step; null for none. Not owned. For comparisons, not for measurements.
   void set_tap(StepTap* tap);
 

@@ -15,10 +15,10 @@ namespace {
 // Norm of `count` heads, the first of which is head `first` of its kind.
 void NormalizeHeads(const StepContext& context, const NormWeights& norm, float* heads, size_t first, size_t count) {
   const size_t head_dim = context.config.head_dim;
-  if (norm.gain.size() == head_dim) return Normalize(context, norm, heads, heads, count, head_dim);
+  if (norm.gain.size() == head_dim) return Normalize(context, OpSite::kQkNorm, norm, heads, heads, count, head_dim);
   for (size_t i = 0; i < count; ++i) {
     const float* gain = norm.gain.data() + (first + i) * head_dim;
-    Normalize(context, gain, /*bias=*/nullptr, heads + i * head_dim, heads + i * head_dim, 1, head_dim);
+    Normalize(context, OpSite::kQkNorm, gain, /*bias=*/nullptr, heads + i * head_dim, heads + i * head_dim, 1, head_dim);
   }
 }
 
@@ -171,8 +171,8 @@ void NormalizeQkRows(StepContext& context, const LayerWeights& layer) {
     for (size_t i = rows.begin; i < rows.end; ++i) {
       float* q = context.buffers.q + i / 2 * q_dim;
       float* k = context.buffers.k + i / 2 * kv_dim;
-      if (i % 2 == 0) Normalize(context, layer.q_norm, q, q, 1, q_dim);
-      else Normalize(context, layer.k_norm, k, k, 1, kv_dim);
+      if (i % 2 == 0) Normalize(context, OpSite::kQkNorm, layer.q_norm, q, q, 1, q_dim);
+      else Normalize(context, OpSite::kQkNorm, layer.k_norm, k, k, 1, kv_dim);
     }
   });
   context.Wait(OpSite::kQkNorm);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 
+#include "prenorm/norm_experiment.h"
 #include "prenorm/profile.h"
 #include "runtime/model/kv_cache.h"
 #include "runtime/model/parts.h"
@@ -44,6 +45,7 @@ struct Step {
   const std::atomic<bool>* cancel = nullptr;
   OpObserver* observer = nullptr;
   StepTap* tap = nullptr;
+  const NormExperiment* norms = nullptr;  ///< Null: as the engine does.
 };
 
 /// Evaluates `step` on every thread of `team`. Returns false if it was cancelled: the cache then holds keys and values

@@ -23,6 +23,9 @@ class OpTimer {
   /// Runs op() as an operator of `kind` at `site` of `layer`.
   template <typename Op>
   void Time(OpKind kind, OpSite site, int layer, const Op& op) {
+#ifdef PRENORM_NO_EVENTS
+    return op();
+#endif
     if (observer_ == nullptr) [[likely]] {
       op();
       return;

@@ -1,6 +1,5 @@
 // The products of a step: inputs packed once for all matrices of a stage, rows shared out among the threads.
 #include <algorithm>
-#include <cstring>
 
 #include "prenorm/deferred_norm.h"
 #include "prenorm/matmul_panels.h"
@@ -137,8 +136,13 @@ void SumSquaresOfX(StepContext& context, OpSite norm_site, Range elements) {
   });
 }
 
-void Normalize(const StepContext& context, const float* gain, const float* bias, const float* x, float* out,
+void Normalize(const StepContext& context, OpSite site, const float* gain, const float* bias, const float* x, float* out,
                size_t rows, size_t cols) {
+  if (context.step.norms != nullptr && context.step.norms->stand_in != nullptr) [[unlikely]] {
+    return context.step.norms->stand_in->Normalize({site, context.layer_or_none(), context.worker.thread(),
+                                                    context.block.norm == NormKind::kLayer, gain, bias,
+                                                    context.config.norm_eps, x, out, rows, cols});
+  }
   if (context.block.norm == NormKind::kRms) {
     RmsNormOptions options;
     options.eps = context.config.norm_eps;
@@ -157,22 +161,24 @@ StepBuffers::Pack NormAndPack(StepContext& context, OpSite site, const NormWeigh
   // A mixture gathers normalized rows.
   const bool gathers = site == OpSite::kFfnNorm && !context.weights.layers[context.layer_index].experts.empty();
   if (context.deferred_norm() && !gathers) return NormAndPackDeferred(context, site, norm, products);
-  if (context.n == 1) {
+  const bool staged = context.placement() >= NormPlacement::kStage && context.n == 1;
+  if (context.n == 1 && !staged) {
     float* row = context.own.row;
     context.Time(OpKind::kNorm, site, [&] {
-      Normalize(context, norm, context.x(), row, 1, dim);
+      Normalize(context, site, norm, context.x(), row, 1, dim);
       PackRows(row, dim, {0, 1}, 1, products, context.own.pack);
     });
     return context.own.pack;
   }
+  const bool apart = staged || context.placement() == NormPlacement::kApart;
+  float* normed = context.buffers.normed;
   context.Time(OpKind::kNorm, site, [&] {
     const Range mine = context.worker.Share(context.n, PackTile());
-    float* normed = context.buffers.normed;
-    Normalize(context, norm, context.x() + mine.begin * dim, normed + mine.begin * dim, mine.size(), dim);
-    PackRows(normed, dim, mine, context.n, products, context.buffers.pack);
+    Normalize(context, site, norm, context.x() + mine.begin * dim, normed + mine.begin * dim, mine.size(), dim);
+    if (!apart) PackRows(normed, dim, mine, context.n, products, context.buffers.pack);
   });
   context.Wait(site);
-  return context.buffers.pack;
+  return apart ? PackInput(context, site, normed, dim, products) : context.buffers.pack;
 }
 
 StepBuffers::Pack PackInput(StepContext& context, OpSite site, const float* input, size_t width,
@@ -227,13 +233,10 @@ void JoinBranch(StepContext& context, OpSite branch_site, OpSite site, const Nor
   context.Time(norm ? OpKind::kNorm : OpKind::kResidual, site, [&] {
     float* row = context.own.row;
     for (size_t t = tokens.begin; t < tokens.end; ++t) {
-      const float* branch = context.branch() + t * dim;
-      if (norm)
-        Normalize(context, norm, branch, row, 1, dim);
-      else
-        std::memcpy(row, branch, dim * sizeof(float));
-      ScaleInPlace(row + cols.begin, context.block.residual_scale, cols.size());
-      AddInPlace(context.x() + t * dim + cols.begin, row + cols.begin, cols.size());
+      float* sum = norm ? row : context.branch() + t * dim;
+      if (norm) Normalize(context, site, norm, context.branch() + t * dim, row, 1, dim);
+      if (context.block.residual_scale != 1.0f) ScaleInPlace(sum + cols.begin, context.block.residual_scale, cols.size());
+      AddInPlace(context.x() + t * dim + cols.begin, sum + cols.begin, cols.size());
     }
   });
   SumSquaresOfX(context, NextNorm(context, branch_site), cols);
@@ -244,7 +247,8 @@ void JoinBranch(StepContext& context, OpSite branch_site, OpSite site, const Nor
 
 void AddBranch(StepContext& context, OpSite site, const float* input, size_t width, const Linear& linear,
                OpSite norm_site, const NormWeights& norm) {
-  const bool plain = !norm && context.block.residual_scale == 1.0f;
+  const bool plain =
+      !norm && context.block.residual_scale == 1.0f && context.placement() != NormPlacement::kApart;
   const Product products[] = {ProductOf(linear, plain ? context.x() : context.branch())};
   const StepBuffers::Pack pack = PackInput(context, site, input, width, products);
   Multiply(context, site, products, pack, /*accumulate=*/plain);

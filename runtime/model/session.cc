@@ -102,6 +102,7 @@ struct Session::Impl {
   const std::atomic<bool>* cancel = nullptr;
   OpObserver* observer = nullptr;
   StepTap* tap = nullptr;
+  const NormExperiment* norms = nullptr;
   std::atomic_flag busy = ATOMIC_FLAG_INIT;
 };
 
@@ -197,6 +198,7 @@ Status Session::Impl::EvalChunks(std::span<const TokenId> new_tokens, float* all
     step.cancel = cancel;
     step.observer = observer;
     step.tap = tap;
+    step.norms = norms;
     const bool one_token = step.tokens.size() == 1;
     const long preemptions = one_token ? Preemptions() : 0;
     const auto begin = std::chrono::steady_clock::now();
@@ -341,6 +343,7 @@ std::span<const TokenId> Session::tokens() const { return impl_->tokens; }
 size_t Session::capacity() const { return impl_->cache.capacity(); }
 void Session::set_cancel_flag(const std::atomic<bool>* flag) { impl_->cancel = flag; }
 void Session::set_observer(OpObserver* observer) { impl_->observer = observer; }
+void Session::set_norm_experiment(const NormExperiment* experiment) { impl_->norms = experiment; }
 void Session::set_tap(StepTap* tap) { impl_->tap = tap; }
 uint64_t Session::EvalNs(size_t tokens) const { return tokens > kTimedTokens ? 0 : impl_->eval_ns[tokens]; }
 const Model& Session::model() const { return *impl_->model; }

@@ -29,6 +29,9 @@ struct StepContext {
   /// Query heads that share a key-value head.
   size_t group() const { return config.n_heads / config.n_kv_heads; }
   const LayerSpec& layer() const { return block.layers[layer_index]; }
+  int32_t layer_or_none() const { return layer_index < config.n_layers ? static_cast<int32_t>(layer_index) : -1; }
+  /// Where a single token's norms are computed if an experiment asks for a place.
+  NormPlacement placement() const { return step.norms == nullptr ? NormPlacement::kEngine : step.norms->placement; }
   float* x() const { return buffers.x + first * config.dim; }
   /// A branch's output where it does not go into x at once: the rows that the norm before it no longer needs.
   float* branch() const { return buffers.normed + first * config.dim; }
@@ -40,13 +43,17 @@ struct StepContext {
   size_t angles(size_t rope, size_t t) const { return (rope * step.tokens.size() + t) * (config.rope_dim / 2); }
 
   /// Whether norms of x take their sum of squares from whoever wrote x, and apply 1 / rms inside the next pack.
-  bool deferred_norm() const { return step.deferred_norm && block.norm == NormKind::kRms; }
+  bool deferred_norm() const {
+    const NormExperiment* norms = step.norms;
+    const bool moved = norms != nullptr && (norms->placement != NormPlacement::kEngine || norms->stand_in != nullptr);
+    return step.deferred_norm && !moved && block.norm == NormKind::kRms;
+  }
   /// Threads split the rows of products at multiples of this: whole interleave groups, blocks of squares, pieces of oneDNN.
   size_t row_unit() const;
 
   template <typename Op>
   void Time(OpKind kind, OpSite site, const Op& op) {
-    timer.Time(kind, site, layer_index < config.n_layers ? static_cast<int>(layer_index) : -1, op);
+    timer.Time(kind, site, layer_or_none(), op);
   }
   void Wait(OpSite site) {
     Time(OpKind::kBarrier, site, [&] { worker.Wait(); });
@@ -71,11 +78,11 @@ inline Product ProductOf(const Linear& linear, float* out) { return {&linear.w, 
 
 /// out[r] = the block's kind of norm of row r of x, rows of `cols` elements one after the other. out == x is allowed.
 /// `bias` may be null.
-void Normalize(const StepContext& context, const float* gain, const float* bias, const float* x, float* out,
+void Normalize(const StepContext& context, OpSite site, const float* gain, const float* bias, const float* x, float* out,
                size_t rows, size_t cols);
-inline void Normalize(const StepContext& context, const NormWeights& norm, const float* x, float* out, size_t rows,
-                      size_t cols) {
-  Normalize(context, norm.gain.data(), norm.bias.empty() ? nullptr : norm.bias.data(), x, out, rows, cols);
+inline void Normalize(const StepContext& context, OpSite site, const NormWeights& norm, const float* x, float* out,
+                      size_t rows, size_t cols) {
+  Normalize(context, site, norm.gain.data(), norm.bias.empty() ? nullptr : norm.bias.data(), x, out, rows, cols);
 }
 
 /// Norm of the rows of x, made ready for `products`; without weights the rows as they are. One token: each thread for
