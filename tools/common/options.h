@@ -85,6 +85,16 @@ struct Options {
   int64_t probe_mb = 512;
   int64_t prefill = 512;
   int64_t decode = 64;
+  // Profiling.
+  std::string thread_list;
+  std::string depths;
+  bool unfuse = false;
+  bool norms = false;
+  std::vector<std::string> what_if;
+  std::string svg;
+  std::string html;
+  std::string trace;
+  std::vector<std::string> files;
   // Quantizing.
   std::string from;
   std::string to;

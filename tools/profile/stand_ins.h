@@ -1,0 +1,86 @@
+// Norms in the engine's place.
+#pragma once
+
+#include <cstring>
+#include <vector>
+
+#include "prenorm/norm.h"
+#include "prenorm/norm_experiment.h"
+
+namespace prenorm::tools {
+
+/// No norm: rows as they are.
+class NoNorm : public NormStandIn {
+ public:
+  void Normalize(const NormCall& call) override {
+    if (call.out != call.x) std::memcpy(call.out, call.x, call.rows * call.cols * sizeof(float));
+  }
+};
+
+/// No norm, and tells of which kind the model's are.
+class KindProbe : public NoNorm {
+ public:
+  void Normalize(const NormCall& call) override {
+    NoNorm::Normalize(call);
+    if (call.thread == 0) layer_norm_ = call.layer_norm;
+  }
+  bool layer_norm() const { return layer_norm_; }
+
+ private:
+  bool layer_norm_ = false;
+};
+
+/// RMSNorm whatever the model has, with or without the gain.
+class RmsStandIn : public NormStandIn {
+ public:
+  explicit RmsStandIn(bool with_gain) : with_gain_(with_gain) {}
+  void Normalize(const NormCall& call) override {
+    RmsNormOptions options;
+    options.eps = call.eps;
+    RmsNorm(call.x, call.cols, with_gain_ ? call.gain : nullptr, call.out, call.cols, call.rows, call.cols, options);
+  }
+
+ private:
+  bool with_gain_;
+};
+
+/// LayerNorm whatever the model has; its bias where it has one.
+class LayerStandIn : public NormStandIn {
+ public:
+  explicit LayerStandIn(VarianceForm variance) : variance_(variance) {}
+  void Normalize(const NormCall& call) override {
+    LayerNorm(call.x, call.cols, call.gain, call.bias, call.out, call.cols, call.rows, call.cols,
+              LayerNormOptions{.eps = call.eps, .variance = variance_});
+  }
+
+ private:
+  VarianceForm variance_;
+};
+
+/// The model's own kind with a result of bf16, which is widened for what follows.
+class Bf16StandIn : public NormStandIn {
+ public:
+  explicit Bf16StandIn(int threads) : rows_(static_cast<size_t>(threads)) {}
+  void Normalize(const NormCall& call) override {
+    std::vector<bf16>& row = rows_[static_cast<size_t>(call.thread)].values;
+    const size_t count = call.rows * call.cols;
+    if (row.size() < count) row.resize(count);
+    if (call.layer_norm) {
+      LayerNorm(call.x, call.cols, call.gain, call.bias, row.data(), call.cols, call.rows, call.cols,
+                LayerNormOptions{.eps = call.eps});
+    } else {
+      RmsNormOptions options;
+      options.eps = call.eps;
+      RmsNorm(call.x, call.cols, call.gain, row.data(), call.cols, call.rows, call.cols, options);
+    }
+    for (size_t i = 0; i < count; ++i) call.out[i] = ToF32(row[i]);
+  }
+
+ private:
+  struct alignas(64) OfThread {
+    std::vector<bf16> values;
+  };
+  std::vector<OfThread> rows_;
+};
+
+}  // namespace prenorm::tools
