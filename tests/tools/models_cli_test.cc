@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr const char* kTinySha = "b283c9029c4a6ccc5f89e01d5def7c0914b1d1c078acc820e0b53f2067891ae1";
+constexpr const char* kTinySha = "2dd300c9779f7221f13d3b17564e9a4931e459e43260131666f8347aabc63db5";
 
 class ModelsCliTest : public testing::Test {
  protected:
