@@ -81,7 +81,12 @@ TEST(HfToGgufTest, EveryFamilyGivesTheTensorsAndLogitsOfItsConverter) {
     model.WriteFolder(from);
     WriteText(from + "/tokenizer.json", kByteLevel);
     const Status status = Convert(from, to);
-    const bool known = architecture == "llama" || architecture.starts_with("qwen") || architecture.starts_with("gemma");
+    if (name == "llama_mscale") {
+      EXPECT_EQ(status.code(), StatusCode::kUnsupported) << "GGUF has no keys for it";
+      continue;
+    }
+    const bool known = architecture == "llama" || architecture.starts_with("gemma") ||
+                       (architecture.starts_with("qwen") && architecture != "qwen2moe");
     if (!known) {
       EXPECT_EQ(status.code(), StatusCode::kUnsupported) << status.message();
       EXPECT_NE(status.message().find(architecture), std::string::npos) << status.message();

@@ -157,7 +157,7 @@ Result<ParsedOptions> ParseOptions(Command command, std::string_view command_nam
       option = app.add_option(names, [](const CLI::results_t&) { return true; });
       option->type_name(spec.value);
       option->multi_option_policy(IsList(spec) ? CLI::MultiOptionPolicy::TakeAll : CLI::MultiOptionPolicy::TakeLast);
-      if (IsList(spec) && IsPositional(spec)) option->expected(1, 64);
+      if (IsList(spec) && IsPositional(spec)) option->expected(1, 64)->allow_extra_args();
     }
     bound.emplace_back(&spec, option);
   }

@@ -121,11 +121,12 @@ TEST(RopeTableTest, YarnRaisesTheMagnitudeOnce) {  // F21
 TEST(RopeTableTest, UnknownScalingAndImpossibleValuesAreRefused) {
   const ModelConfig config = ConfigOf(16, 10000.0f);
   const auto code = [&](const std::string& json) { return FromJson(json, config).status().code(); };
-  EXPECT_EQ(code(R"({"rope_scaling": {"type": "longrope", "long_factor": [1, 2]}})"), StatusCode::kUnsupported);
+  EXPECT_EQ(code(R"({"rope_scaling": {"type": "longrope", "long_factor": [1, 2]}})"), StatusCode::kBadModel);
+  EXPECT_EQ(code(R"({"rope_scaling": {"type": "spiral"}})"), StatusCode::kUnsupported);
   EXPECT_EQ(code(R"({"rope_scaling": {"type": "linear"}})"), StatusCode::kBadModel);
   EXPECT_EQ(code(R"({"rope_scaling": {"type": "linear", "factor": 0}})"), StatusCode::kBadModel);
   EXPECT_EQ(code(R"({"rope_scaling": {"type": "linear", "factor": -2.0}})"), StatusCode::kBadModel);
-  EXPECT_EQ(code(R"({"rope_scaling": {"type": "yarn", "factor": 4.0, "mscale": 1.0}})"), StatusCode::kUnsupported);
+  EXPECT_EQ(code(R"({"rope_scaling": {"type": "yarn", "factor": 4.0, "mscale": 1.0}})"), StatusCode::kOk);
   EXPECT_EQ(code(R"({"rope_scaling": null})"), StatusCode::kOk);
   const std::vector<float> zeros(8, 0.0f);
   EXPECT_EQ(FromGguf(GgufWriter().TensorF32("rope_freqs.weight", {8}, zeros), config).status().code(),

@@ -52,6 +52,7 @@ Verification VerifyModel(const std::shared_ptr<const Model>& model, const std::v
   SessionOptions options;
   options.threads = 2;
   options.cache = cache;
+  options.context = ids.size() + decode;  // Two lists of frequencies come with a short usual context.
   Result<std::unique_ptr<Session>> session = Session::Create(model, options);
   if (!session.ok()) {
     ADD_FAILURE() << session.status().message();

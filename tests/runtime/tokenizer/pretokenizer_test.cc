@@ -98,7 +98,7 @@ TEST(PretokenizerTest, PeculiaritiesOfSingleFamilies) {
   EXPECT_EQ(CutBy("minicpm5", "a 12345"), "[a][ ][123][45]");
   EXPECT_EQ(CutBy("spark2_5", "12345"), "[1][2][3][4][5]");
   EXPECT_EQ(CutBy("laguna", "a \n\nb"), "[a][ ][\n\n][b]");
-  EXPECT_EQ(CutBy("chameleon", "<sentinel:3>x  12"), "[<sentinel:3>][x][  ][1][2]");
+  EXPECT_EQ(CutBy("chameleon", "<sentinel:3>x  12"), "[<][sentinel][:][3][>][x][  ][1][2]");
   EXPECT_EQ(CutBy("whitespace", "a b\n"), "[a][ ][b][\n]");
 }
 
