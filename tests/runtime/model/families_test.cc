@@ -121,9 +121,9 @@ class FamiliesTest : public testing::TestWithParam<std::string> {
   std::vector<TokenId> ids_;
 };
 
-TEST_P(FamiliesTest, GgufFileGivesTheLogitsOfTransformers) { ExpectGolden(LoadGguf()); }
+TEST_P(FamiliesTest, GgufFileGivesTheLogitsOfTransformers) { ExpectGolden(LoadGguf()); }  // F22, F32
 
-TEST_P(FamiliesTest, HuggingFaceFolderGivesTheLogitsOfTransformers) { ExpectGolden(LoadFolder()); }
+TEST_P(FamiliesTest, HuggingFaceFolderGivesTheLogitsOfTransformers) { ExpectGolden(LoadFolder()); }  // F22
 
 TEST_P(FamiliesTest, LastLogitsEqualTheLastOfAll) {
   const auto model = LoadGguf();
