@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include <poll.h>
 #include <unistd.h>
 
 #include "tools/common/interrupt.h"
@@ -34,10 +35,17 @@ const char* PromptOf(EditLine* editor) {
   return static_cast<const std::string*>(data)->c_str();
 }
 
+// Milliseconds between looks at the interrupt flag: a signal between such a look and the wait behind it, or one that
+// another thread takes, does not end the wait.
+constexpr int kLookEveryMs = 100;
+
 // One character in the locale's encoding; 0 at the end of input, -1 after Ctrl-C.
 int ReadCharacter(EditLine*, wchar_t* out) {
   std::mbstate_t state{};
   while (true) {
+    if (InterruptFlag()) return -1;
+    pollfd terminal{STDIN_FILENO, POLLIN, 0};
+    if (poll(&terminal, 1, kLookEveryMs) <= 0) continue;
     char byte = 0;
     const ssize_t got = read(STDIN_FILENO, &byte, 1);
     if (got == 0) return 0;
