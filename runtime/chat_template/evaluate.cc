@@ -19,13 +19,7 @@ std::string Describe(const Value& object) {
 }  // namespace
 
 Value Interpreter::EvaluateIn(std::shared_ptr<Scope> scope, const Expr& expr) {
-  std::swap(scope_, scope);
-  struct Restore {
-    std::shared_ptr<Scope>& current;
-    std::shared_ptr<Scope>& outer;
-    ~Restore() { std::swap(current, outer); }
-  } restore{scope_, scope};
-  return Evaluate(expr);
+  return InScope(std::move(scope), [&] { return Evaluate(expr); });
 }
 
 Value Interpreter::Evaluate(const Expr& expr) {

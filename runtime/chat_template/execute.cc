@@ -60,15 +60,11 @@ Text Interpreter::Run(const Body& body) {
 }
 
 Text Interpreter::RunIn(std::shared_ptr<Scope> scope, const Body& body) {
-  std::swap(scope_, scope);
-  struct Restore {
-    std::shared_ptr<Scope>& current;
-    std::shared_ptr<Scope>& outer;
-    ~Restore() { std::swap(current, outer); }
-  } restore{scope_, scope};
-  TextBuilder out(budget_);
-  Execute(body, out);
-  return out.Take();
+  return InScope(std::move(scope), [&] {
+    TextBuilder out(budget_);
+    Execute(body, out);
+    return out.Take();
+  });
 }
 
 Text Interpreter::Capture(const Body& body) {

@@ -61,6 +61,18 @@ class Interpreter {
   enum class Signal { kNone, kBreak, kContinue };
   class ScopeGuard;
 
+  /// What `work` returns with `scope` in place of the current one, which is back afterwards whatever happens.
+  template <typename Work>
+  auto InScope(std::shared_ptr<Scope> scope, const Work& work) {
+    std::swap(scope_, scope);
+    struct Restore {
+      std::shared_ptr<Scope>& current;
+      std::shared_ptr<Scope>& outer;
+      ~Restore() { std::swap(current, outer); }
+    } restore{scope_, scope};
+    return work();
+  }
+
   // execute.cc
   Signal Execute(const Body& body, TextBuilder& out);
   Signal ExecuteOne(const Stmt& stmt, TextBuilder& out);

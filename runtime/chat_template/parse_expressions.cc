@@ -246,13 +246,17 @@ ExprPtr Parser::ParsePostfix(ExprPtr expr) {
     } else if (Peek().IsSymbol("[")) {
       expr = ParseBrackets(std::move(expr));
     } else if (Peek().IsSymbol("(")) {
-      ExprPtr call = NewExpr(ExprKind::kCall, Peek().at, std::move(expr));
-      ParseArguments(*call);
-      expr = std::move(call);
+      expr = ParseCall(std::move(expr));
     } else {
       return expr;
     }
   }
+}
+
+ExprPtr Parser::ParseCall(ExprPtr callee) {
+  ExprPtr call = NewExpr(ExprKind::kCall, Peek().at, std::move(callee));
+  ParseArguments(*call);
+  return call;
 }
 
 ExprPtr Parser::ParseDot(ExprPtr expr) {
@@ -304,9 +308,7 @@ ExprPtr Parser::ParseFilters(ExprPtr expr) {
     } else if (Peek().IsName("is")) {
       expr = ParseTest(std::move(expr));
     } else if (Peek().IsSymbol("(")) {
-      ExprPtr call = NewExpr(ExprKind::kCall, Peek().at, std::move(expr));
-      ParseArguments(*call);
-      expr = std::move(call);
+      expr = ParseCall(std::move(expr));
     } else {
       return expr;
     }

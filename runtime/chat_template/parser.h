@@ -68,6 +68,7 @@ class Parser {
   ExprPtr ParseList();
   ExprPtr ParseDict();
   ExprPtr ParsePostfix(ExprPtr expr);
+  ExprPtr ParseCall(ExprPtr callee);
   ExprPtr ParseDot(ExprPtr expr);
   ExprPtr ParseBrackets(ExprPtr expr);
   ExprPtr ParseFilters(ExprPtr expr);
