@@ -138,6 +138,7 @@ Result<QuantizeReport> QuantizeFile(const std::string& from, const std::string& 
   report.bits_per_weight = elements == 0 ? 0 : 8.0 * static_cast<double>(report.bytes_after) / static_cast<double>(elements);
   report.threads = options.threads > 0 ? options.threads : DefaultThreads().threads;
 
+  if (Status status = CheckThreadsStart(report.threads - 1); !status.ok()) return status;
   Result<GgufFileWriter> writer = GgufFileWriter::Create(to);
   if (!writer.ok()) return writer.status();
   for (const MetaEntry& entry : content->entries) {

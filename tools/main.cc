@@ -1,4 +1,5 @@
 // prenorm: finds the command, reads its options, runs it.
+#include <new>
 #include <string>
 
 #include "tools/commands.h"
@@ -84,4 +85,10 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace prenorm::tools
 
-int main(int argc, char** argv) { return prenorm::tools::Main(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return prenorm::tools::Main(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return prenorm::tools::Fail({prenorm::StatusCode::kOutOfMemory, "There is not enough memory."});
+  }
+}

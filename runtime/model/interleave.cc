@@ -59,7 +59,8 @@ class WeightPreparation {
     if (detached_) {
       if (Status status = source_.DetachTensors(tables_); !status.ok()) return status;
     }
-    Team team(DefaultThreads().threads);
+    const int threads = DefaultThreads().threads;
+    Team team(CheckThreadsStart(threads - 1).ok() ? threads : 1);
     scratch_bytes_ = (group_bytes + 63) / 64 * 64;
     Result<Buffer> scratch =
         Buffer::Allocate(scratch_bytes_ * static_cast<size_t>(team.threads()), "re-ordering of the weights");

@@ -157,6 +157,7 @@ Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> mo
   const size_t capacity = options.context != 0 ? options.context : usual;
 
   const int threads = options.threads != 0 ? options.threads : DefaultThreads().threads;
+  if (Status status = CheckThreadsStart(threads - 1); !status.ok()) return status;
   auto impl = std::make_unique<Impl>(model, threads);
   impl->chunk = std::min(options.chunk, capacity);
   impl->deferred_norm = options.norm != SessionOptions::Norm::kAtInput;

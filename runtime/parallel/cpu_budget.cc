@@ -27,14 +27,12 @@ std::vector<int> AffinityList() {
   std::vector<int> list;
   // The kernel refuses a mask that is smaller than its own: grow until it fits.
   for (int processors = 1024; processors <= (1 << 20); processors *= 4) {
-    cpu_set_t* set = CPU_ALLOC(static_cast<size_t>(processors));
-    if (set == nullptr) break;
     const size_t bytes = CPU_ALLOC_SIZE(static_cast<size_t>(processors));
-    const bool fits = sched_getaffinity(0, bytes, set) == 0;
+    std::vector<cpu_set_t> sets((bytes + sizeof(cpu_set_t) - 1) / sizeof(cpu_set_t));
+    const bool fits = sched_getaffinity(0, bytes, sets.data()) == 0;
     for (int cpu = 0; fits && cpu < processors; ++cpu) {
-      if (CPU_ISSET_S(static_cast<size_t>(cpu), bytes, set)) list.push_back(cpu);
+      if (CPU_ISSET_S(static_cast<size_t>(cpu), bytes, sets.data())) list.push_back(cpu);
     }
-    CPU_FREE(set);
     if (fits) break;
   }
   if (list.empty()) list.push_back(0);

@@ -9,6 +9,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <mutex>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -79,6 +82,23 @@ void Barrier::Arrive(int threads) {
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
   while (generation_.load(std::memory_order_seq_cst) == generation) Sleep(generation_, generation);
   sleepers_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+Status CheckThreadsStart(int threads) {
+  std::mutex all_started;
+  std::vector<std::jthread> started;
+  started.reserve(static_cast<size_t>(std::max(threads, 0)));
+  const std::lock_guard<std::mutex> hold(all_started);  // Released before the threads are joined.
+  try {
+    for (int i = 0; i < threads; ++i) {
+      started.emplace_back([&all_started] { const std::lock_guard<std::mutex> wait(all_started); });
+    }
+  } catch (const std::system_error&) {
+    return Status(StatusCode::kOutOfMemory, "the system grants " + std::to_string(started.size()) + " of " +
+                                                std::to_string(threads) +
+                                                " more threads\nuse fewer threads, or raise the limits of the process");
+  }
+  return Status();
 }
 
 Team::Team(int threads) : threads_(threads), barrier_(threads <= AvailableProcessors() ? kSpinPauses : 0) {}

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "prenorm/status.h"
+
 namespace prenorm {
 
 /// Half-open range of indices.
@@ -52,6 +54,10 @@ class Worker {
   int threads_;
   Barrier* barrier_;
 };
+
+/// Whether the system grants `threads` threads beside the caller's, all at once. Asked before an OpenMP region, since that
+/// runtime ends the process where it cannot have its threads. kOutOfMemory otherwise.
+Status CheckThreadsStart(int threads);
 
 /// Runs functions on a fixed number of threads. Used by one thread at a time.
 /// Threads come from the OpenMP runtime, whose pool is shared with oneDNN. They are new std::threads under

@@ -129,9 +129,10 @@ Result<Regex> Regex::Compile(std::string_view pattern) {
                                    PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &offset,
                                    nullptr);
   if (code == nullptr) {
-    return Status(StatusCode::kUnsupported, "regular expression of the tokenizer: " + ErrorText(error) + "\n" +
-                                                std::string(pattern) + " (at byte " + std::to_string(offset) +
-                                                " of its translation)");
+    const bool no_memory = error == PCRE2_ERROR_HEAP_FAILED;
+    return Status(no_memory ? StatusCode::kOutOfMemory : StatusCode::kUnsupported,
+                  "regular expression of the tokenizer: " + ErrorText(error) + "\n" + std::string(pattern) + " (at byte " +
+                      std::to_string(offset) + " of its translation)");
   }
   // Without JIT (a system that forbids executable memory) pcre2_match interprets: slower, same result.
   (void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
@@ -153,8 +154,9 @@ Status Regex::Find(std::string_view text, size_t from, RegexScratch* scratch, Ma
   if (rc == PCRE2_ERROR_NOMATCH) return Status();
   // 0: more groups than the match data has room for, which only wants the whole match.
   if (rc < 0) {
-    return Status(StatusCode::kUnsupported, "regular expression of the tokenizer: " + ErrorText(rc) + "\ntext of " +
-                                                std::to_string(text.size()) + " bytes, at byte " + std::to_string(from));
+    return Status(rc == PCRE2_ERROR_NOMEMORY ? StatusCode::kOutOfMemory : StatusCode::kUnsupported,
+                  "regular expression of the tokenizer: " + ErrorText(rc) + "\ntext of " + std::to_string(text.size()) +
+                      " bytes, at byte " + std::to_string(from));
   }
   const PCRE2_SIZE* range = pcre2_get_ovector_pointer(memory.data);
   *match = Match{range[0], range[1], true};

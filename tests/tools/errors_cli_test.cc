@@ -1,6 +1,7 @@
 // What goes wrong on the command line: exit codes, three lines, did-you-mean, help, origins of options.
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -92,6 +93,21 @@ TEST(ErrorsCliTest, ColoursAreForTerminalsOrOnRequest) {
   EXPECT_NE(RunCommand(wrong, {.environment = {"CLICOLOR_FORCE=1", "NO_COLOR"}}).err.find('\033'), std::string::npos);
   EXPECT_EQ(RunCommand(wrong, {.environment = {"CLICOLOR_FORCE=1", "NO_COLOR=1"}}).err.find('\033'), std::string::npos);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // They reserve terabytes.
+TEST(ErrorsCliTest, TooLittleAddressSpaceIsAnError) {
+  std::set<int> seen;
+  for (int kilobytes = 20000; kilobytes <= 140000; kilobytes += 4000) {
+    const CommandResult result =
+        RunCommand({"generate", TinyModel(), "-p", "Once", "-n", "2", "-t", "2"}, {.address_space_kilobytes = kilobytes});
+    seen.insert(result.exit_code);
+    if (result.exit_code == 127) continue;  // Not even the libraries of the command fit.
+    EXPECT_TRUE(result.exit_code == 0 || result.exit_code == 4) << kilobytes << ": " << result.err;
+    EXPECT_NE(result.err, "") << kilobytes;
+  }
+  EXPECT_TRUE(seen.contains(0) && seen.contains(4));
+}
+#endif
 
 }  // namespace
 }  // namespace prenorm

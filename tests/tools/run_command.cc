@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +38,11 @@ CommandResult RunCommand(const std::vector<std::string>& arguments, const Comman
   if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) return {};
   const pid_t pid = fork();
   if (pid == 0) {
+    if (input.address_space_kilobytes != 0) {
+      const rlim_t bytes = static_cast<rlim_t>(input.address_space_kilobytes) * 1024;
+      const rlimit limit{bytes, bytes};
+      setrlimit(RLIMIT_AS, &limit);
+    }
     if (input.close_stdin) {
       close(STDIN_FILENO);
     } else if (input.stdin_text) {

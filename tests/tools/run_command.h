@@ -24,6 +24,8 @@ struct CommandInput {
   std::optional<size_t> close_stdout_after = std::nullopt;
   /// Sends SIGINT once that many bytes have come from stdout.
   std::optional<size_t> interrupt_after = std::nullopt;
+  /// Limits the process as `ulimit -v` does; 0: not.
+  int address_space_kilobytes = 0;
 };
 
 CommandResult RunCommand(const std::vector<std::string>& arguments, const CommandInput& input = {});
