@@ -25,6 +25,11 @@ struct Header {
 };
 static_assert(sizeof(Header) == 56 && std::endian::native == std::endian::little);
 
+// memcpy takes no null, which an empty vector may have, not even for nothing.
+void CopyBytes(void* to, const void* from, size_t bytes) {
+  if (bytes != 0) std::memcpy(to, from, bytes);
+}
+
 // A word at a time: each step is a bijection of the state, so one changed word always changes the result.
 class Hash64 {
  public:
@@ -40,7 +45,7 @@ class Hash64 {
       Add(word);
     }
     uint64_t rest = 0;
-    std::memcpy(&rest, p, bytes);
+    CopyBytes(&rest, p, bytes);
     Add(rest ^ static_cast<uint64_t>(bytes) << 56);
   }
   template <typename T>
@@ -131,9 +136,9 @@ Result<std::vector<uint8_t>> WriteSessionState(const ModelParts& model, const Kv
                                                 " bytes, which cannot be allocated\nstore a shorter one");
   }
   uint8_t* to = bytes.data() + sizeof header;
-  std::memcpy(to, tokens.data(), tokens.size_bytes());
+  CopyBytes(to, tokens.data(), tokens.size_bytes());
   to += tokens.size_bytes();
-  if (!logits.empty()) std::memcpy(to, logits.data(), logits.size_bytes());
+  CopyBytes(to, logits.data(), logits.size_bytes());
   cache.ReadPrefix(tokens.size(), to + logits.size_bytes());
   header.checksum = Checksum(header, std::span(bytes).subspan(sizeof header));
   std::memcpy(bytes.data(), &header, sizeof header);
@@ -186,7 +191,7 @@ Result<SessionState> ReadSessionState(std::span<const uint8_t> bytes, std::strin
   SessionState state;
   const uint8_t* from = bytes.data() + sizeof header;
   state.tokens.resize(n_tokens);
-  std::memcpy(state.tokens.data(), from, n_tokens * sizeof(TokenId));
+  CopyBytes(state.tokens.data(), from, n_tokens * sizeof(TokenId));
   for (const TokenId id : state.tokens) {
     if (id < 0 || static_cast<size_t>(id) >= vocab_size) return Damaged(name, "token id " + std::to_string(id));
   }
