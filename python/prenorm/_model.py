@@ -1,0 +1,129 @@
+"""A model, and what it does with a text."""
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Optional, Union
+
+from . import _catalog, _openmp, _prenorm
+from ._generation import Generation, Stream, interruptible
+from ._profile import Profile
+from ._session import Session
+
+
+class Model:
+    """A model: immutable, to be shared by any number of sessions and threads, which have one copy of the weights."""
+
+    def __init__(self, model: _prenorm.Model, session_options: Mapping[str, Any]) -> None:
+        _openmp.warn_of_several()
+        self._model = model
+        self._session_options = dict(session_options)
+        self._idle: list[Session] = []  # Of answers that have ended: what they hold may begin the next prompt.
+
+    @classmethod
+    def from_pretrained(cls, name: Union[str, os.PathLike, None] = None, *, use_mmap: bool = True,
+                        progress: Optional[Callable[[float], bool]] = None, **session_options: Any) -> "Model":
+        """A GGUF file, a folder as Hugging Face lays models out, or what `prenorm models` lists: a name of the catalog
+        (the default model without one) or OWNER/NAME[:PART] of a hub, fetched before by `prenorm models fetch`.
+
+        progress(share) is called while weights are prepared and may return False to cancel. `session_options` (context,
+        threads, cache, chunk) are those of the sessions that generate and chat make.
+        Errors: FileNotFoundError, OSError, MemoryError, Error with code "bad_model", "unsupported" or "cancelled"."""
+        path = _catalog.find(name)
+        return cls(_prenorm.Model.load(path, use_mmap, progress), session_options)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, **session_options: Any) -> "Model":
+        """The bytes of a GGUF file, which are copied."""
+        return cls(_prenorm.Model.load_memory(data, None), session_options)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return self._model.config
+
+    @property
+    def special_tokens(self) -> dict[str, Any]:
+        """Ids of the beginning ("bos") and end ("eos") of a text, -1 for none, and of all that end an answer ("ends")."""
+        return self._model.special_tokens
+
+    @property
+    def chat_template(self) -> str:
+        return self._model.chat_template
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a user should know about the file, one sentence each."""
+        return self._model.warnings
+
+    def encode(self, text: str, *, add_special: bool = True, parse_special: bool = False) -> list[int]:
+        """The ids of a text. add_special: with what the model puts around it. parse_special: "<|im_end|>" and the like
+        in the text become control ids."""
+        return self._model.encode(text, add_special, parse_special)
+
+    def decode(self, ids: Sequence[int], *, with_special: bool = False) -> str:
+        return self._model.decode(list(ids), with_special)
+
+    def piece(self, token: int) -> bytes:
+        """The bytes that one id stands for, possibly a part of a character."""
+        return self._model.piece(token)
+
+    def session(self, **options: Any) -> Session:
+        """A new Session; `options` go before those of the model."""
+        return Session(self, **{**self._session_options, **options})
+
+    def generate(self, prompt: Union[str, Sequence[int]], **options: Any) -> Stream:
+        """Continues a text or ids: an iterator over pieces of text. What the last answer's session holds of the
+        prompt's beginning is not evaluated again.
+
+        Options, named as in Hugging Face transformers: max_new_tokens, stop (strings), temperature (0, the default: the
+        most likely token), top_k, top_p, min_p, typical_p, repetition_penalty, presence_penalty, frequency_penalty,
+        no_repeat_ngram_size, logit_bias, seed, ignore_end_tokens; and speculate: "lookup", or a Session of a smaller
+        model with the same tokenizer."""
+        ids = self.encode(prompt) if isinstance(prompt, str) else prompt
+        session = self._idle.pop() if self._idle else self.session()
+
+        def release() -> None:
+            self._idle[:] = [session]
+
+        return Stream(session._session, ids, {**options, "reuse_prefix": True}, release)
+
+    def render_chat(self, messages: Sequence[Mapping[str, Any]], *, add_generation_prompt: bool = True,
+                    chat_template: str = "", **arguments: Any) -> tuple[str, list[int]]:
+        """The prompt that the model's template makes of `messages`, as text and ids. `arguments` are variables of the
+        template: tools, documents, enable_thinking, ... Error "template" with the template's own words."""
+        parts = []
+        for message in messages:
+            fields = {key: value for key, value in message.items() if key not in ("role", "content")}
+            parts.append((message["role"], message.get("content") or "", json.dumps(fields) if fields else ""))
+        return self._model.render_chat(parts, add_generation_prompt, json.dumps(arguments) if arguments else "",
+                                       chat_template)
+
+    def chat_stream(self, messages: Sequence[Mapping[str, Any]], *,
+                    template_arguments: Optional[Mapping[str, Any]] = None, **options: Any) -> Stream:
+        """The answer to a whole conversation, piece by piece. Options as of generate."""
+        return self.generate(self.render_chat(messages, **(template_arguments or {}))[1], **options)
+
+    def chat(self, messages: Sequence[Mapping[str, Any]], *, template_arguments: Optional[Mapping[str, Any]] = None,
+             **options: Any) -> Generation:
+        """As chat_stream, all at once."""
+        return self.chat_stream(messages, template_arguments=template_arguments, **options).read()
+
+    def infill_prompt(self, prefix: str, suffix: str) -> list[int]:
+        """Ids after which a code model writes what stands between two texts. Error "unsupported" where it cannot."""
+        return self._model.infill_prompt(prefix, suffix)
+
+    def profile(self, *, prefill: int = 128, decode: int = 32, **session_options: Any) -> Profile:
+        """Times the operators of a prompt of `prefill` tokens and of `decode` tokens behind it: a picture in a notebook, a
+        table as text."""
+        session = self.session(**session_options)
+        vocabulary = self.config["vocab_size"]
+        tokens = [(7919 * i) % vocabulary for i in range(prefill + decode)]
+        session.eval(tokens[:1])  # Threads start and pages are touched before the clock runs.
+        session.rewind(0)
+
+        def phase(part: Sequence[int], step: int) -> tuple[float, list[tuple[Any, ...]]]:
+            return interruptible(lambda flag: _prenorm.profile(session._session, list(part), step, flag))
+
+        return Profile(self.config, session.threads, {"prefill": (prefill, *phase(tokens[:prefill], 512)),
+                                                      "decode": (decode, *phase(tokens[prefill:], 1))})
