@@ -160,23 +160,24 @@ Finding Governor(const std::string& root) {
   return {"governor", governor == "powersave" && !dynamic ? kWarning : kNote, text, hint};
 }
 
+// By files: two copies of one runtime, e.g. that of a Python package beside the system's, keep two sets of threads.
 Finding OpenMpRuntimes(const std::string& root) {
   std::set<std::string> found;
   std::istringstream lines(ReadSystemFile(root + "/proc/self/maps").value_or(""));
   for (std::string line; std::getline(lines, line);) {
+    const size_t path = line.find('/');
+    if (path == std::string::npos) continue;
     const std::string_view file = std::string_view(line).substr(line.rfind('/') + 1);
     for (const std::string_view name : {"libgomp", "libomp", "libiomp5"}) {
-      if (line.find('/') != std::string::npos && file.starts_with(name) && file.substr(name.size()).find(".so") != file.npos) {
-        found.emplace(name);
-      }
+      if (file.starts_with(name) && file.substr(name.size()).find(".so") != file.npos) found.insert(line.substr(path));
     }
   }
-  const std::string names = Joined({found.begin(), found.end()});
+  const std::string paths = Joined({found.begin(), found.end()});
   if (found.size() > 1) {
-    return {"openmp_runtimes", kWarning, "several OpenMP runtimes in one process: " + names,
+    return {"openmp_runtimes", kWarning, "several OpenMP runtimes in one process: " + paths,
             "Their threads compete for the processors. Build all parts with one compiler, or preload one runtime."};
   }
-  return {"openmp_runtimes", kOk, found.empty() ? "no shared OpenMP runtime" : "one OpenMP runtime: " + names, ""};
+  return {"openmp_runtimes", kOk, found.empty() ? "no shared OpenMP runtime" : "one OpenMP runtime: " + paths, ""};
 }
 
 Finding OpenMpEnvironment(int threads) {

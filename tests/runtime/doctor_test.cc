@@ -158,10 +158,14 @@ TEST_F(DoctorTest, Governor) {
 }
 
 TEST_F(DoctorTest, TwoOpenMpRuntimes) {
-  ExpectOk("openmp_runtimes", "one OpenMP runtime: libgomp");
+  ExpectOk("openmp_runtimes", "libgomp.so.1");
   Write("/proc/self/maps",
         "1-2 r-xp 0 fe:00 1 /usr/lib/libgomp.so.1.0.0\n1-2 r-xp 0 fe:00 1 /opt/x/libomp-14.so.5\n1-2 rw-p 0 0 0 \n");
-  ExpectWarning("openmp_runtimes", "libgomp, libomp");
+  ExpectWarning("openmp_runtimes", "/opt/x/libomp-14.so.5, /usr/lib/libgomp.so.1.0.0");
+  Write("/proc/self/maps",
+        "1-2 r-xp 0 fe:00 1 /usr/lib/libgomp.so.1.0.0\n3-4 rw-p 0 fe:00 1 /usr/lib/libgomp.so.1.0.0\n"
+        "5-6 r-xp 0 fe:00 1 /opt/a package/libgomp-a34b.so.1\n");
+  ExpectWarning("openmp_runtimes", "/opt/a package/libgomp-a34b.so.1, /usr/lib/libgomp.so.1.0.0");
 }
 
 TEST_F(DoctorTest, OpenMpEnvironment) {
