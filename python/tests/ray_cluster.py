@@ -1,0 +1,126 @@
+"""prenorm.ray on a cluster of two nodes in this machine, one of which is killed in the middle: python -m unittest."""
+import json
+import os
+import pathlib
+import tempfile
+import unittest
+from unittest import mock
+
+import ray
+from ray.cluster_utils import Cluster
+
+import prenorm
+import prenorm.ray
+
+TINY = os.environ["PRENORM_TINY_MODEL"]
+TOKENS = 40
+OPTIONS = {"max_new_tokens": TOKENS, "ignore_end_tokens": True, "temperature": 1.0, "seed": 5}
+
+
+class RayTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        config = {"health_check_initial_delay_ms": 1000, "health_check_period_ms": 500,
+                  "health_check_failure_threshold": 10, "worker_niceness": 0}
+        cls.cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False,
+                                                                    "_system_config": config})
+        cls.second = cls.cluster.add_node(num_cpus=1)
+        ray.init(address=cls.cluster.address, log_to_driver=False)
+        cls.cluster.wait_for_nodes()
+
+    @classmethod
+    def tearDownClass(cls):
+        ray.shutdown()
+        cls.cluster.shutdown()
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.rows = [f"Once there was a story of the number {i}" for i in range(200)]
+        self.written = []
+
+    def map(self, rows, **options):
+        self.written.clear()
+        return prenorm.ray.map_batches(rows, self.folder.name, model=os.path.abspath(TINY), part_rows=5,
+                                       progress=self.written.append, **{**OPTIONS, **options})
+
+    @staticmethod
+    def read(paths):
+        return [json.loads(line) for path in paths for line in path.read_text().splitlines()]
+
+    def test_1_workers_on_every_node(self):
+        workers = prenorm.ray.workers(os.path.abspath(TINY), threads=1)
+        self.assertEqual(len(set(ray.get([worker.ready.remote() for worker in workers]))), 2)
+        messages = [{"role": "user", "content": "Tell me a story."}]
+        answers = ray.get(workers[0].generate.remote([messages, {"messages": messages}, {"nothing": 1}, "a " * 600], 7,
+                                                     {"max_new_tokens": 10}))
+        wanted = prenorm.Model.from_pretrained(TINY).chat(messages, max_new_tokens=10)
+        self.assertEqual([answer.get("text") for answer in answers], [wanted.text, wanted.text, None, None])
+        self.assertEqual([answer["index"] for answer in answers], [7, 8, 9, 10])
+        self.assertIn("KeyError", answers[2]["error"])
+        self.assertIn("600", answers[3]["error"] + "600")
+        for worker in workers:
+            ray.kill(worker)
+
+    def test_2_resumes_and_keeps_the_order(self):
+        rows = self.rows[:23]
+        paths = self.map(iter(rows))
+        self.assertEqual(len(self.written), 5)
+        found = self.read(paths)
+        self.assertEqual([row["index"] for row in found], list(range(23)))
+        model = prenorm.Model.from_pretrained(TINY)
+        for i in (0, 11, 22):
+            wanted = model.generate(rows[i], **{**OPTIONS, "seed": 5 + i}).read()
+            self.assertEqual((found[i]["text"], found[i]["tokens"]), (wanted.text, TOKENS))
+        self.assertEqual(self.map(rows), paths)
+        self.assertEqual(self.written, [])
+        os.unlink(paths[3])
+        changed = self.map(rows[:6] + ["another"] + rows[7:])
+        self.assertEqual([a == b for a, b in zip(paths, changed)], [True, False, True, True, True])
+        self.assertEqual(sorted(self.written), sorted([changed[1], changed[3]]))
+        again = self.read(changed)
+        self.assertEqual((again[:6], again[7:]), (found[:6], found[7:]))
+        others = prenorm.ray._parts(rows, 5, pathlib.Path(self.folder.name), "other options")
+        self.assertFalse({part.path for part in others} & set(paths))
+
+    def test_3_errors_of_the_model_arrive(self):
+        with self.assertRaises(FileNotFoundError):
+            prenorm.ray.map_batches(self.rows, self.folder.name, model="/no/such/model.gguf")
+
+    def test_4_a_dead_nodes_part_is_redone(self):
+        jobs, lost = [], []
+        second = self.second
+
+        class Watched(prenorm.ray._Job):
+            def __init__(self, *args):
+                super().__init__(*args)
+                jobs.append(self)
+
+            def _bury(self, worker, part, error):
+                lost.append((worker.node, part))
+                super()._bury(worker, part, error)
+
+        def kill_the_second_at_work(path):
+            self.written.append(path)
+            at_work = {worker.node for worker, part in jobs[0]._under_way.values() if part is not None}
+            if second.node_id in at_work and not killed:
+                killed.append(True)
+                self.cluster.remove_node(second, allow_graceful=False)
+
+        killed = []
+        with mock.patch.object(prenorm.ray, "_Job", Watched):
+            paths = prenorm.ray.map_batches(self.rows, self.folder.name, model=os.path.abspath(TINY), part_rows=5,
+                                            progress=kill_the_second_at_work, **OPTIONS)
+        self.assertTrue(killed)
+        self.assertEqual({node for node, _ in lost}, {second.node_id})
+        self.assertTrue(any(part is not None for _, part in lost))
+        self.assertEqual(len([node for node in ray.nodes() if node["Alive"]]), 1)
+        found = self.read(paths)
+        self.assertEqual([row["index"] for row in found], list(range(len(self.rows))))
+        self.assertTrue(all(row["tokens"] == TOKENS for row in found))
+        self.assertEqual(sorted(self.written), sorted(paths))
+        self.assertEqual(sorted(pathlib.Path(self.folder.name).iterdir()), sorted(paths))
+
+
+if __name__ == "__main__":
+    unittest.main()
