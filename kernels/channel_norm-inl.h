@@ -25,7 +25,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // The factors of a panel of columns, one value per column.
 struct PanelFactors {
   HWY_ALIGN float shift[kPanel];
-  HWY_ALIGN float delta[kPanel];
+  HWY_ALIGN float offset[kPanel];
   HWY_ALIGN float inv_stddev[kPanel];
   HWY_ALIGN float scale[kPanel];
   HWY_ALIGN float gain[kPanel];
@@ -34,7 +34,7 @@ struct PanelFactors {
 
   void Set(size_t col, const LayerFactors& factors, float col_gain, float col_bias) {
     shift[col] = factors.shift;
-    delta[col] = factors.delta;
+    offset[col] = factors.offset;
     inv_stddev[col] = factors.inv_stddev;
     scale[col] = factors.scale;
     gain[col] = col_gain;
@@ -43,34 +43,40 @@ struct PanelFactors {
   }
 };
 
-// The same arithmetic as ApplyLayer, with factors by column.
+// The same arithmetic as ApplyLayerColumns, with factors by column.
 template <typename X>
-HWY_INLINE void ApplyPanel(const X* x, size_t x_stride, X* out, size_t out_stride, size_t rows, size_t cols,
-                           const PanelFactors& f) {
+HWY_NOINLINE void ApplyPanel(const X* x, size_t x_stride, X* out, size_t out_stride, size_t rows, size_t cols,
+                             const PanelFactors& f) {
   const RowTag df;
   using V = hn::Vec<RowTag>;
-  const auto apply = [&](V v, V shift, V delta, V inv_stddev, V gain, V bias) HWY_ATTR {
-    return hn::MulAdd(hn::Mul(hn::Sub(hn::Sub(v, shift), delta), inv_stddev), gain, bias);
-  };
-  const auto apply_scaled = [&](V v, V scale, V shift, V delta, V inv_stddev, V gain, V bias)
-                                HWY_ATTR { return apply(hn::Mul(v, scale), shift, delta, inv_stddev, gain, bias); };
+  const auto apply = [&](V v, V shift, V offset, V inv_stddev, V gain, V bias)
+                         HWY_ATTR { return hn::MulAdd(hn::MulAdd(hn::Sub(v, shift), inv_stddev, offset), gain, bias); };
+  const auto apply_scaled = [&](V v, V scale, V shift, V offset, V inv_stddev, V gain, V bias)
+                                HWY_ATTR { return apply(hn::Mul(v, scale), shift, offset, inv_stddev, gain, bias); };
   for (size_t row = 0; row < rows; ++row) {
     const X* x_row = x + row * x_stride;
     X* out_row = out + row * out_stride;
     if (HWY_UNLIKELY(f.scaled)) {
-      MapRow(df, cols, out_row, apply_scaled, x_row, f.scale, f.shift, f.delta, f.inv_stddev, f.gain, f.bias);
+      MapRow(df, cols, out_row, apply_scaled, x_row, f.scale, f.shift, f.offset, f.inv_stddev, f.gain, f.bias);
     } else {
-      MapRow(df, cols, out_row, apply, x_row, f.shift, f.delta, f.inv_stddev, f.gain, f.bias);
+      MapRow(df, cols, out_row, apply, x_row, f.shift, f.offset, f.inv_stddev, f.gain, f.bias);
     }
   }
 }
 
 // One plane with its channel's factors.
 template <typename X>
-HWY_INLINE void ApplyPlane(const ChannelMap<X>& map, size_t sample, size_t channel, const LayerFactors& factors) {
+HWY_NOINLINE void ApplyPlane(const ChannelMap<X>& map, size_t sample, size_t channel, const LayerFactors& factors) {
   const size_t offset = channel * map.shape.space;
-  ApplyLayer(map.x + sample * map.x_stride + offset, Broadcast{map.gain[channel]}, Broadcast{map.bias[channel]},
-             map.out + sample * map.out_stride + offset, map.shape.space, factors);
+  const X* x = map.x + sample * map.x_stride + offset;
+  X* out = map.out + sample * map.out_stride + offset;
+  const Broadcast gain{map.gain[channel]};
+  const Broadcast bias{map.bias[channel]};
+  if (HWY_UNLIKELY(factors.scale != 1.0f)) {
+    ApplyLayerColumns<false>(Scaled<const X*>{x, factors.scale}, gain, bias, out, map.shape.space, factors);
+  } else {
+    ApplyLayerColumns<false>(x, gain, bias, out, map.shape.space, factors);
+  }
 }
 
 // Columns begin .. begin + cols of `rows` pixels from `row` on, with factors_of(col).
@@ -96,7 +102,7 @@ HWY_INLINE void GroupNormPlanes(const ChannelMap<X>& map, size_t groups, const L
   for (size_t sample = 0; sample < map.shape.samples; ++sample) {
     for (size_t group = 0; group < groups; ++group) {
       const X* x = map.x + sample * map.x_stride + group * group_size;
-      const LayerFactors factors = statistics.Factors(x, x, x);
+      const LayerFactors factors = statistics.Factors(x);
       for (size_t c = 0; c < group_channels; ++c) ApplyPlane(map, sample, group * group_channels + c, factors);
     }
   }
@@ -181,7 +187,7 @@ inline LayerFactors GivenFactors(float mean, float variance, double eps) {
     return {nan, nan, nan, 1.0f};
   }
   const float scale = std::abs(mean) >= 0x1p125f ? 0.25f : 1.0f;
-  return {mean * scale, 0.0f, static_cast<float>(1.0 / std::sqrt(square) / static_cast<double>(scale)), scale};
+  return {mean * scale, -0.0f, static_cast<float>(1.0 / std::sqrt(square) / static_cast<double>(scale)), scale};
 }
 
 template <typename X>

@@ -32,9 +32,8 @@ HWY_INLINE GroupStatistics StatisticsOf(const MergedMoments& moments, double eps
   const double wide_scale = static_cast<double>(scale);
   const float shift = static_cast<float>(moments.mean);
   const double square = moments.Variance() + eps * wide_scale * wide_scale;
-  return {{shift, static_cast<float>(moments.mean - static_cast<double>(shift)), InvStddev(square), scale},
-          moments.mean / wide_scale,
-          moments.Variance() / wide_scale / wide_scale};
+  return {MakeFactors(shift, moments.mean - static_cast<double>(shift), InvStddev(square), scale),
+          moments.mean / wide_scale, moments.Variance() / wide_scale / wide_scale};
 }
 
 // Statistics from moments_of(1), or from moments_of(scale) where squares left the range of f32. max_abs_of() gives the
@@ -61,7 +60,7 @@ HWY_NOINLINE GroupStatistics ColumnGroupRedo(const X* x, size_t stride, size_t r
                                              const MergedMoments& moments) {
   const auto max_abs_of = [&]() HWY_ATTR {
     uint32_t max_abs = 0;
-    for (size_t row = 0; row < rows; ++row) max_abs = std::max(max_abs, MaxAbsBits(x + row * stride, cols));
+    for (size_t row = 0; row < rows; ++row) max_abs = std::max(max_abs, MaxAbsBits(StoredPieces<X>(x + row * stride), cols));
     return max_abs;
   };
   const auto moments_of = [&](float scale) HWY_ATTR {
@@ -138,12 +137,10 @@ HWY_NOINLINE MergedMoments PlaneMoments(const ChannelPlanes<X>& planes, float sc
     const size_t count = std::min(kChunk, size - begin);
     Moments moments;
     if (scale == 1.0f && begin % planes.space + count <= planes.space) {
-      const X* x = planes.x + begin / planes.space * planes.sample_stride + begin % planes.space;
-      moments = TwoPassMoments(x, x, 0, count);
+      moments = RowMoments(planes.x + begin / planes.space * planes.sample_stride + begin % planes.space, count);
     } else {
       planes.Gather(begin, begin + count, scale, buffer);
-      const float* x = buffer;
-      moments = TwoPassMoments(x, x, 0, count);
+      moments = RowMoments(static_cast<const float*>(buffer), count);
     }
     const double values = static_cast<double>(count);
     merged.Merge(values, static_cast<double>(moments.shift), moments.delta, moments.variance * values);
@@ -156,7 +153,7 @@ HWY_INLINE GroupStatistics PlaneStatistics(const ChannelPlanes<X>& planes, doubl
   const auto max_abs_of = [&]() HWY_ATTR {
     uint32_t max_abs = 0;
     for (size_t s = 0; s < planes.samples; ++s) {
-      max_abs = std::max(max_abs, MaxAbsBits(planes.x + s * planes.sample_stride, planes.space));
+      max_abs = std::max(max_abs, MaxAbsBits(StoredPieces<X>(planes.x + s * planes.sample_stride), planes.space));
     }
     return max_abs;
   };

@@ -69,7 +69,36 @@ HWY_INLINE void AddColumnSums(size_t rows, size_t cols, const AOf& a_of, const B
       hn::StoreU(sum, df, run_sums + col);
       hn::StoreU(product, df, run_products + col);
     };
+    // Four vectors together share what a row needs in every lane, and their chains hide the latency of additions.
+    const auto add_four = [&](size_t col) HWY_ATTR {
+      const WholeVector load;
+      RowVec sum0 = hn::Zero(df), sum1 = hn::Zero(df), sum2 = hn::Zero(df), sum3 = hn::Zero(df);
+      RowVec product0 = hn::Zero(df), product1 = hn::Zero(df), product2 = hn::Zero(df), product3 = hn::Zero(df);
+      for (size_t row = run; row < run_end; ++row) {
+        const RowVec a0 = a_of(load, row, col);
+        const RowVec a1 = a_of(load, row, col + N);
+        const RowVec a2 = a_of(load, row, col + 2 * N);
+        const RowVec a3 = a_of(load, row, col + 3 * N);
+        sum0 = hn::Add(sum0, a0);
+        sum1 = hn::Add(sum1, a1);
+        sum2 = hn::Add(sum2, a2);
+        sum3 = hn::Add(sum3, a3);
+        product0 = hn::MulAdd(a0, b_of(load, row, col, a0), product0);
+        product1 = hn::MulAdd(a1, b_of(load, row, col + N, a1), product1);
+        product2 = hn::MulAdd(a2, b_of(load, row, col + 2 * N, a2), product2);
+        product3 = hn::MulAdd(a3, b_of(load, row, col + 3 * N, a3), product3);
+      }
+      hn::StoreU(sum0, df, run_sums + col);
+      hn::StoreU(sum1, df, run_sums + col + N);
+      hn::StoreU(sum2, df, run_sums + col + 2 * N);
+      hn::StoreU(sum3, df, run_sums + col + 3 * N);
+      hn::StoreU(product0, df, run_products + col);
+      hn::StoreU(product1, df, run_products + col + N);
+      hn::StoreU(product2, df, run_products + col + 2 * N);
+      hn::StoreU(product3, df, run_products + col + 3 * N);
+    };
     size_t col = 0;
+    for (; col + 4 * N <= cols; col += 4 * N) add_four(col);
     for (; col + N <= cols; col += N) add(WholeVector(), col);
     if (col != cols) add(FirstColumns{cols - col}, col);
     if (sums != nullptr) {

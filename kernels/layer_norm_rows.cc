@@ -13,7 +13,16 @@ HWY_BEFORE_NAMESPACE();
 namespace prenorm {
 namespace HWY_NAMESPACE {
 
-#define PRENORM_NORM_UNIT(NAME, X, OUT) \
+#define PRENORM_NORM_UNIT(NAME, X, OUT)                                                                        \
+  void ApplyLayerPiece(const X* x, const float* gain, const float* bias, OUT* out, size_t cols,                \
+                       const LayerFactors& factors) {                                                          \
+    ApplyLayerColumns<false>(x, gain, bias, out, cols, factors);                                               \
+  }                                                                                                            \
+  void ApplyLayerRow(const X* x, LayerAffine& affine, OUT* out, const LayerFactors& factors) {                 \
+    ApplyLayerPieces(x, affine, out, factors,                                                                  \
+                     [](const X* piece, const float* gain, const float* bias, OUT* to, size_t cols,            \
+                        const LayerFactors& f) HWY_ATTR { ApplyLayerPiece(piece, gain, bias, to, cols, f); }); \
+  }                                                                                                            \
   void LayerNorm##NAME(const LayerNormCall<X, OUT>& call) { LayerNormRows(call); }
 #include "kernels/variants.inc"
 

@@ -17,7 +17,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/channel_statistics-inl.h"
-#include "kernels/rms_norm-inl.h"
+#include "kernels/row_statistics-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace prenorm {
@@ -39,8 +39,8 @@ HWY_INLINE hn::Vec<DF> LoadNF32(DF df, const Product<A, B>& s, size_t i, size_t 
   return hn::Mul(LoadNF32(df, s.a, i, n), LoadNF32(df, s.b, i, n));
 }
 
-HWY_INLINE RowVec Normalize(RowVec x, RowVec scale, RowVec shift, RowVec delta, RowVec inv_stddev) {
-  return hn::Mul(hn::Sub(hn::Sub(hn::Mul(x, scale), shift), delta), inv_stddev);
+HWY_INLINE RowVec Normalize(RowVec x, RowVec scale, RowVec shift, RowVec offset, RowVec inv_stddev) {
+  return hn::MulAdd(hn::Sub(hn::Mul(x, scale), shift), inv_stddev, offset);
 }
 
 // x_hat of a row.
@@ -50,7 +50,7 @@ struct Normalized {
 };
 template <class DF>
 HWY_INLINE hn::Vec<DF> NormalizeAll(DF df, hn::Vec<DF> x, const LayerFactors& f) {
-  return Normalize(x, hn::Set(df, f.scale), hn::Set(df, f.shift), hn::Set(df, f.delta), hn::Set(df, f.inv_stddev));
+  return Normalize(x, hn::Set(df, f.scale), hn::Set(df, f.shift), hn::Set(df, f.offset), hn::Set(df, f.inv_stddev));
 }
 template <class DF>
 HWY_INLINE hn::Vec<DF> LoadF32(DF df, const Normalized& s, size_t i) {
@@ -94,14 +94,12 @@ HWY_INLINE LayerFactors ForwardFactors(const RowsBackward& call, const float* x)
   if (call.subtract_mean) {
     LayerNormOptions options;
     options.eps = call.eps;
-    return LayerStatistics(call.cols, options).Factors(x, x, x);
+    return LayerStatistics(call.cols, options).Factors(x);
   }
   RmsNormOptions options;
   options.eps = call.eps;
-  const auto source_of = [x](size_t) HWY_ATTR { return x; };
-  RmsFactors factors;
-  RmsStatistics(call.cols, options).Factors(1, source_of, source_of, &factors);
-  return {0.0f, 0.0f, factors.inv_rms, factors.scale};
+  const RmsFactors factors = RmsStatistics(call.cols, options).Factors(x);
+  return {0.0f, -0.0f, factors.inv_rms, factors.scale};
 }
 
 HWY_INLINE BackwardRow BackwardOf(const RowsBackward& call, const float* x, const float* dy) {
@@ -110,9 +108,9 @@ HWY_INLINE BackwardRow BackwardOf(const RowsBackward& call, const float* x, cons
   const Product<const float*, Nullable<float>> g{dy, gain};
   BackwardRow row{ForwardFactors(call, x), 0.0f, 0.0f, {}};
   row.inverse = Split(InverseOf(row.factors, call.eps));
-  const Product<Product<const float*, Nullable<float>>, Normalized> product{g, {x, row.factors}};
-  if (call.subtract_mean) row.mean = static_cast<float>(Sum(g, 0, call.cols) / count);
-  row.mean_product = static_cast<float>(Sum(product, 0, call.cols) / count);
+  const RowSums sums = SumAndProducts(g, Normalized{x, row.factors}, call.cols);
+  if (call.subtract_mean) row.mean = static_cast<float>(sums.sum / count);
+  row.mean_product = static_cast<float>(sums.products / count);
   return row;
 }
 
@@ -175,11 +173,11 @@ HWY_INLINE void MatrixBackward(const ChannelsBackward& call, size_t begin, size_
   const float* dy = call.dy + begin;
   GroupStatistics statistics[kPanel];
   ColumnGroupStatistics(x, call.x_stride, rows, cols, 1, static_cast<double>(call.eps), statistics);
-  HWY_ALIGN float shift[kPanel], delta[kPanel], inv_stddev[kPanel], scale[kPanel];
+  HWY_ALIGN float shift[kPanel], offset[kPanel], inv_stddev[kPanel], scale[kPanel];
   HWY_ALIGN float gain[kPanel], mean[kPanel], mean_product[kPanel], first[kPanel], second[kPanel];
   for (size_t c = 0; c < cols; ++c) {
     const LayerFactors& f = statistics[c].factors;
-    shift[c] = f.shift, delta[c] = f.delta, inv_stddev[c] = f.inv_stddev, scale[c] = f.scale;
+    shift[c] = f.shift, offset[c] = f.offset, inv_stddev[c] = f.inv_stddev, scale[c] = f.scale;
   }
   double sums[kPanel] = {};
   double products[kPanel] = {};
@@ -187,7 +185,7 @@ HWY_INLINE void MatrixBackward(const ChannelsBackward& call, size_t begin, size_
                             HWY_ATTR { return load(df, dy + row * call.dy_stride, col); };
   const auto x_hat = [&](const auto& load, size_t row, size_t col, RowVec) HWY_ATTR {
     return Normalize(load(df, x + row * call.x_stride, col), load(df, scale, col), load(df, shift, col),
-                     load(df, delta, col), load(df, inv_stddev, col));
+                     load(df, offset, col), load(df, inv_stddev, col));
   };
   AddColumnSums(rows, cols, gradient, x_hat, sums, products);
   for (size_t c = 0; c < cols; ++c) {
@@ -206,7 +204,7 @@ HWY_INLINE void MatrixBackward(const ChannelsBackward& call, size_t begin, size_
   };
   for (size_t row = 0; row < rows; ++row) {
     MapRow(df, cols, call.dx + begin + row * call.dx_stride, func, x + row * call.x_stride, dy + row * call.dy_stride,
-           scale, shift, delta, inv_stddev, gain, mean, mean_product, first, second);
+           scale, shift, offset, inv_stddev, gain, mean, mean_product, first, second);
   }
 }
 
@@ -220,8 +218,9 @@ HWY_INLINE void PlaneSums(const ChannelPlanes<float>& x, const ChannelPlanes<flo
     const size_t count = std::min(kChunk, x.Size() - begin);
     x.Gather(begin, begin + count, 1.0f, x_row);
     dy.Gather(begin, begin + count, 1.0f, dy_row);
-    *sum += Sum(dy_source, 0, count);
-    *product += Sum(Product<const float*, Normalized>{dy_source, {x_row, factors}}, 0, count);
+    const RowSums sums = SumAndProducts(dy_source, Normalized{x_row, factors}, count);
+    *sum += sums.sum;
+    *product += sums.products;
   }
 }
 

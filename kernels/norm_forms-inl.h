@@ -27,14 +27,10 @@ HWY_INLINE void ScaleNormRows(const FormRows<X>& call, float g, float eps) {
   RmsNormOptions options;
   options.eps = static_cast<float>(static_cast<double>(eps) / static_cast<double>(call.cols));
   const RmsStatistics statistics(call.cols, options);
-  const RmsScaling scaling(options);
-  const Broadcast gain{static_cast<float>(static_cast<double>(g) / std::sqrt(static_cast<double>(call.cols)))};
+  RmsGain gain(static_cast<float>(static_cast<double>(g) / std::sqrt(static_cast<double>(call.cols))), call.cols);
   for (size_t row = 0; row < call.rows; ++row) {
     const X* x = call.x + row * call.x_stride;
-    const auto source_of = [&](size_t) HWY_ATTR { return x; };
-    RmsFactors factors;
-    statistics.Factors(1, source_of, source_of, &factors);
-    scaling.Apply(x, gain, call.out + row * call.out_stride, call.cols, factors);
+    ScaleRow(x, gain, call.out + row * call.out_stride, statistics.Factors(x));
   }
 }
 
@@ -47,12 +43,12 @@ HWY_INLINE void MapNormalized(const FormRows<X>& call, const LayerNormOptions& o
   const LayerStatistics statistics(call.cols, options);
   for (size_t row = 0; row < call.rows; ++row) {
     const X* x = call.x + row * call.x_stride;
-    const LayerFactors factors = statistics.Factors(x, x, x);
+    const LayerFactors factors = statistics.Factors(x);
     const V shift = hn::Set(df, factors.shift);
-    const V delta = hn::Set(df, factors.delta);
+    const V offset = hn::Set(df, factors.offset);
     const V inv_stddev = hn::Set(df, factors.inv_stddev);
     const auto func = [&](V v, auto... others)
-                          HWY_ATTR { return op(hn::Mul(hn::Sub(hn::Sub(v, shift), delta), inv_stddev), others...); };
+                          HWY_ATTR { return op(hn::MulAdd(hn::Sub(v, shift), inv_stddev, offset), others...); };
     MapRow(df, call.cols, call.out + row * call.out_stride, func, Scaled<const X*>{x, factors.scale},
            sources_of(row)...);
   }

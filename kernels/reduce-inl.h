@@ -2,12 +2,13 @@
 //
 // The summation tree (norms.md, "promise B"): element i of a row belongs to virtual lane i mod 64. A lane adds at most
 // 16 terms in f32 (one chunk of 1024 elements); then lanes j, j + 8, ..., j + 56 are widened and added pairwise into
-// f64 spine lane j < 8, and at the end of the row the 8 spine lanes are added pairwise. Lanes are independent, so
-// neither the vector length nor the order in which a target visits them changes a bit; a tail adds zeros to the lanes
-// it lacks. With kExact the lanes are f64 as well and a square is exact ("promise A").
+// f64 spine lane j < 8, and at the end of the row the 8 spine lanes are added pairwise. (Squares of at most 512
+// elements: four lanes of at most 8 terms are added in f32 first.) Lanes are independent, so neither the vector length
+// nor the order in which a target visits them changes a bit; a tail adds zeros to the lanes it lacks. With kExact the
+// lanes are f64 as well and a square is exact ("promise A").
 //
-// Four accumulators at a time cover 64, 32 or 16 lanes of a chunk, which is in L1 when a narrow target comes back for
-// the rest. The chains of successive chunks are independent, so out-of-order execution hides the latency of FMA.
+// Eight accumulators at a time (two FMA units of a latency of four) cover two chunks, or 64 or 32 lanes of one, which
+// is in L1 when a narrow target comes back for the rest. Sum and squares together have four each.
 
 #if defined(PRENORM_KERNELS_REDUCE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PRENORM_KERNELS_REDUCE_INL_H_
@@ -34,37 +35,72 @@ inline constexpr size_t kVirtualLanes = 64;
 inline constexpr size_t kChunk = 16 * kVirtualLanes;
 inline constexpr size_t kSpine = 8;
 
-// What is summed over a row; `squares` or `sum` is 0 where it was not asked for.
+// What is summed over a row in one visit: x, and x * y or x * x.
 struct RowSums {
   double sum = 0.0;
-  double squares = 0.0;
+  double products = 0.0;
 };
 
 // At most as many f64 as f32 lanes, half a vector of f32 each.
 using SpineTag = hn::CappedTag<double, kSpine>;
 
-HWY_INLINE hn::Vec<SpineTag> WidenLanes(SpineTag dd, const float* p) {
-  const hn::Rebind<float, SpineTag> df;
-  return hn::PromoteTo(dd, hn::LoadU(df, p));
+template <class DD>
+HWY_INLINE hn::Vec<DD> WidenLanes(DD dd, const float* p) {
+  return hn::PromoteTo(dd, hn::LoadU(hn::Rebind<float, DD>(), p));
 }
-HWY_INLINE hn::Vec<SpineTag> WidenLanes(SpineTag dd, const double* p) { return hn::LoadU(dd, p); }
+template <class DD>
+HWY_INLINE hn::Vec<DD> WidenLanes(DD dd, const double* p) {
+  return hn::LoadU(dd, p);
+}
+
+// The lanes j, j + 8, ..., j + 56 of each j from `lanes` on.
+template <class DD, typename T>
+HWY_INLINE hn::Vec<DD> LaneSums(DD dd, const T* HWY_RESTRICT lanes) {
+  const auto s01 = hn::Add(WidenLanes(dd, lanes), WidenLanes(dd, lanes + 8));
+  const auto s23 = hn::Add(WidenLanes(dd, lanes + 16), WidenLanes(dd, lanes + 24));
+  const auto s45 = hn::Add(WidenLanes(dd, lanes + 32), WidenLanes(dd, lanes + 40));
+  const auto s67 = hn::Add(WidenLanes(dd, lanes + 48), WidenLanes(dd, lanes + 56));
+  return hn::Add(hn::Add(s01, s23), hn::Add(s45, s67));
+}
 
 // spine[j] += the lanes j, j + 8, ..., j + 56.
 template <typename T>
 HWY_INLINE void FoldLanes(const T* HWY_RESTRICT lanes, double* HWY_RESTRICT spine) {
   const SpineTag dd;
   for (size_t j = 0; j < kSpine; j += hn::Lanes(dd)) {
-    const auto s01 = hn::Add(WidenLanes(dd, lanes + j), WidenLanes(dd, lanes + j + 8));
-    const auto s23 = hn::Add(WidenLanes(dd, lanes + j + 16), WidenLanes(dd, lanes + j + 24));
-    const auto s45 = hn::Add(WidenLanes(dd, lanes + j + 32), WidenLanes(dd, lanes + j + 40));
-    const auto s67 = hn::Add(WidenLanes(dd, lanes + j + 48), WidenLanes(dd, lanes + j + 56));
-    const auto sum = hn::Add(hn::Add(s01, s23), hn::Add(s45, s67));
-    hn::StoreU(hn::Add(hn::LoadU(dd, spine + j), sum), dd, spine + j);
+    hn::StoreU(hn::Add(hn::LoadU(dd, spine + j), LaneSums(dd, lanes + j)), dd, spine + j);
   }
 }
 
-HWY_INLINE double FoldSpine(const double* spine) {
-  return ((spine[0] + spine[4]) + (spine[2] + spine[6])) + ((spine[1] + spine[5]) + (spine[3] + spine[7]));
+// ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7)), where part(dd, j) gives the spine from s[j] on; in registers where
+// vectors are long enough.
+template <class Part>
+HWY_INLINE double FoldSpine(const Part& part) {
+  const SpineTag dd;
+#if !HWY_HAVE_SCALABLE && HWY_TARGET != HWY_SCALAR
+  if constexpr (HWY_MAX_LANES_D(SpineTag) >= 4) {
+    const hn::CappedTag<double, 4> d4;
+    const hn::Half<decltype(d4)> d2;
+    auto half = hn::Zero(d4);
+    if constexpr (HWY_MAX_LANES_D(SpineTag) == 8) {
+      const auto all = part(dd, 0);
+      half = hn::Add(hn::LowerHalf(d4, all), hn::UpperHalf(d4, all));
+    } else {
+      half = hn::Add(part(d4, 0), part(d4, 4));
+    }
+    return hn::ReduceSum(d2, hn::Add(hn::LowerHalf(d2, half), hn::UpperHalf(d2, half)));
+  }
+#endif
+  HWY_ALIGN double s[kSpine];
+  for (size_t j = 0; j < kSpine; j += hn::Lanes(dd)) hn::StoreU(part(dd, j), dd, s + j);
+  return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+}
+
+// The sum of the spine and of all 64 lanes.
+template <typename T>
+HWY_INLINE double FoldAll(const T* HWY_RESTRICT lanes, const double* HWY_RESTRICT spine) {
+  return FoldSpine([&](auto dd, size_t j)
+                       HWY_ATTR { return hn::Add(hn::LoadU(dd, spine + j), LaneSums(dd, lanes + j)); });
 }
 
 // The tag whose lanes hold the accumulators, and the loads that feed it.
@@ -93,94 +129,253 @@ struct F64Lanes {
   }
 };
 
-// Visits elements begin .. end of `source` once each and adds them, their squares, or both. The one reduction loop.
-template <class Lanes, bool kSum, bool kSquares, class Source>
-HWY_INLINE RowSums Accumulate(const Source& source, size_t begin, size_t end) {
-  using T = typename Lanes::T;
-  using D = typename Lanes::D;
-  using V = hn::Vec<D>;
-  const D d;
-  const size_t N = hn::Lanes(d);
-  HWY_ALIGN T sum_lanes[kVirtualLanes];
-  HWY_ALIGN T square_lanes[kVirtualLanes];
-  HWY_ALIGN double sum_spine[kSpine] = {};
-  HWY_ALIGN double square_spine[kSpine] = {};
-
-  for (size_t chunk = begin; chunk < end; chunk += kChunk) {
-    const size_t chunk_cols = std::min(kChunk, end - chunk);
-    const size_t whole_end = chunk + chunk_cols / kVirtualLanes * kVirtualLanes;
-    for (size_t part = 0; part < kVirtualLanes; part += 4 * N) {
-      V sum0 = hn::Zero(d), sum1 = hn::Zero(d), sum2 = hn::Zero(d), sum3 = hn::Zero(d);
-      V square0 = hn::Zero(d), square1 = hn::Zero(d), square2 = hn::Zero(d), square3 = hn::Zero(d);
-      for (size_t i = chunk + part; i < whole_end; i += kVirtualLanes) {
-        const V x0 = Lanes::Load(d, source, i);
-        const V x1 = Lanes::Load(d, source, i + N);
-        const V x2 = Lanes::Load(d, source, i + 2 * N);
-        const V x3 = Lanes::Load(d, source, i + 3 * N);
-        if constexpr (kSum) {
-          sum0 = hn::Add(sum0, x0);
-          sum1 = hn::Add(sum1, x1);
-          sum2 = hn::Add(sum2, x2);
-          sum3 = hn::Add(sum3, x3);
-        }
-        if constexpr (kSquares) {
-          square0 = hn::MulAdd(x0, x0, square0);
-          square1 = hn::MulAdd(x1, x1, square1);
-          square2 = hn::MulAdd(x2, x2, square2);
-          square3 = hn::MulAdd(x3, x3, square3);
-        }
-      }
-      if constexpr (kSum) {
-        hn::StoreU(sum0, d, sum_lanes + part);
-        hn::StoreU(sum1, d, sum_lanes + part + N);
-        hn::StoreU(sum2, d, sum_lanes + part + 2 * N);
-        hn::StoreU(sum3, d, sum_lanes + part + 3 * N);
-      }
-      if constexpr (kSquares) {
-        hn::StoreU(square0, d, square_lanes + part);
-        hn::StoreU(square1, d, square_lanes + part + N);
-        hn::StoreU(square2, d, square_lanes + part + 2 * N);
-        hn::StoreU(square3, d, square_lanes + part + 3 * N);
-      }
-    }
-
-    const auto add_to_lanes = [&](size_t lane, V x) HWY_ATTR {
-      if constexpr (kSum) hn::StoreU(hn::Add(hn::LoadU(d, sum_lanes + lane), x), d, sum_lanes + lane);
-      if constexpr (kSquares) hn::StoreU(hn::MulAdd(x, x, hn::LoadU(d, square_lanes + lane)), d, square_lanes + lane);
-    };
-    const size_t chunk_end = chunk + chunk_cols;
-    size_t i = whole_end;
-    for (; i + N <= chunk_end; i += N) add_to_lanes(i - whole_end, Lanes::Load(d, source, i));
-    if (i != chunk_end) add_to_lanes(i - whole_end, Lanes::LoadN(d, source, i, chunk_end - i));
-
-    if constexpr (kSum) FoldLanes(sum_lanes, sum_spine);
-    if constexpr (kSquares) FoldLanes(square_lanes, square_spine);
+// What is added to a lane: x, or its square.
+struct Values {
+  template <class V>
+  static HWY_INLINE V Add(V lane, V x) {
+    return hn::Add(lane, x);
   }
-  RowSums sums;
-  if constexpr (kSum) sums.sum = FoldSpine(sum_spine);
-  if constexpr (kSquares) sums.squares = FoldSpine(square_spine);
-  return sums;
+};
+struct Squares {
+  template <class V>
+  static HWY_INLINE V Add(V lane, V x) {
+    return hn::MulAdd(x, x, lane);
+  }
+};
+
+// Four vectors of lanes of the elements from `begin` on, in steps of all virtual lanes.
+template <class Lanes, class Term, class Source>
+HWY_INLINE void FillLanes(const Source& source, size_t begin, size_t end, typename Lanes::T* HWY_RESTRICT lanes) {
+  const typename Lanes::D d;
+  using V = hn::Vec<typename Lanes::D>;
+  const size_t N = hn::Lanes(d);
+  V lane0 = hn::Zero(d), lane1 = hn::Zero(d), lane2 = hn::Zero(d), lane3 = hn::Zero(d);
+  for (size_t i = begin; i < end; i += kVirtualLanes) {
+    lane0 = Term::Add(lane0, Lanes::Load(d, source, i));
+    lane1 = Term::Add(lane1, Lanes::Load(d, source, i + N));
+    lane2 = Term::Add(lane2, Lanes::Load(d, source, i + 2 * N));
+    lane3 = Term::Add(lane3, Lanes::Load(d, source, i + 3 * N));
+  }
+  hn::StoreU(lane0, d, lanes);
+  hn::StoreU(lane1, d, lanes + N);
+  hn::StoreU(lane2, d, lanes + 2 * N);
+  hn::StoreU(lane3, d, lanes + 3 * N);
 }
 
-template <class Lanes = F32Lanes, class Source>
-HWY_NOINLINE double SumOfSquares(Source source, size_t cols) {
-  return Accumulate<Lanes, false, true>(source, 0, cols).squares;
+// The same for the elements `distance` further on too, whose lanes go to `far`.
+template <class Lanes, class Term, class Source>
+HWY_INLINE void FillLanesTwice(const Source& source, size_t begin, size_t end, size_t distance,
+                               typename Lanes::T* HWY_RESTRICT lanes, typename Lanes::T* HWY_RESTRICT far) {
+  const typename Lanes::D d;
+  using V = hn::Vec<typename Lanes::D>;
+  const size_t N = hn::Lanes(d);
+  V lane0 = hn::Zero(d), lane1 = hn::Zero(d), lane2 = hn::Zero(d), lane3 = hn::Zero(d);
+  V far0 = hn::Zero(d), far1 = hn::Zero(d), far2 = hn::Zero(d), far3 = hn::Zero(d);
+  for (size_t i = begin; i < end; i += kVirtualLanes) {
+    lane0 = Term::Add(lane0, Lanes::Load(d, source, i));
+    lane1 = Term::Add(lane1, Lanes::Load(d, source, i + N));
+    lane2 = Term::Add(lane2, Lanes::Load(d, source, i + 2 * N));
+    lane3 = Term::Add(lane3, Lanes::Load(d, source, i + 3 * N));
+    far0 = Term::Add(far0, Lanes::Load(d, source, i + distance));
+    far1 = Term::Add(far1, Lanes::Load(d, source, i + distance + N));
+    far2 = Term::Add(far2, Lanes::Load(d, source, i + distance + 2 * N));
+    far3 = Term::Add(far3, Lanes::Load(d, source, i + distance + 3 * N));
+  }
+  hn::StoreU(lane0, d, lanes);
+  hn::StoreU(lane1, d, lanes + N);
+  hn::StoreU(lane2, d, lanes + 2 * N);
+  hn::StoreU(lane3, d, lanes + 3 * N);
+  hn::StoreU(far0, d, far);
+  hn::StoreU(far1, d, far + N);
+  hn::StoreU(far2, d, far + 2 * N);
+  hn::StoreU(far3, d, far + 3 * N);
 }
 
-template <class Lanes = F32Lanes, class Source>
-HWY_NOINLINE double Sum(Source source, size_t begin, size_t end) {
-  return Accumulate<Lanes, true, false>(source, begin, end).sum;
+// Adds the elements begin .. end, fewer than kVirtualLanes, to the lanes from the first on.
+template <class Lanes, class Term, class Source>
+HWY_INLINE void AddTail(const Source& source, size_t begin, size_t end, typename Lanes::T* HWY_RESTRICT lanes) {
+  const typename Lanes::D d;
+  const size_t N = hn::Lanes(d);
+  for (; begin + N <= end; begin += N, lanes += N) {
+    hn::StoreU(Term::Add(hn::LoadU(d, lanes), Lanes::Load(d, source, begin)), d, lanes);
+  }
+  if (begin != end) {
+    hn::StoreU(Term::Add(hn::LoadU(d, lanes), Lanes::LoadN(d, source, begin, end - begin)), d, lanes);
+  }
 }
 
-// Sum and sum of squares in one visit.
-template <class Lanes = F32Lanes, class Source>
-HWY_NOINLINE RowSums SumAndSquares(Source source, size_t begin, size_t end) {
-  return Accumulate<Lanes, true, true>(source, begin, end);
+// All lanes of one chunk, or part of one.
+template <class Lanes, class Term, class Source>
+HWY_INLINE void FillChunk(const Source& source, size_t begin, size_t end, typename Lanes::T* HWY_RESTRICT lanes) {
+  const size_t N = hn::Lanes(typename Lanes::D());
+  const size_t whole_end = begin + (end - begin) / kVirtualLanes * kVirtualLanes;
+  if (4 * N == kVirtualLanes) {
+    FillLanes<Lanes, Term>(source, begin, whole_end, lanes);
+  } else {
+    for (size_t part = 0; part < kVirtualLanes; part += 8 * N) {
+      FillLanesTwice<Lanes, Term>(source, begin + part, whole_end, 4 * N, lanes + part, lanes + part + 4 * N);
+    }
+  }
+  if (whole_end != end) AddTail<Lanes, Term>(source, whole_end, end, lanes);
+}
+
+// The sum of the terms of elements begin .. end, each visited once.
+template <class Lanes, class Term, class Source>
+HWY_INLINE double Accumulate(const Source& source, size_t begin, size_t end) {
+  const size_t N = hn::Lanes(typename Lanes::D());
+  HWY_ALIGN typename Lanes::T lanes[2 * kVirtualLanes];
+  HWY_ALIGN double spine[kSpine] = {};
+  size_t chunk = begin;
+  if (4 * N == kVirtualLanes) {
+    for (; chunk + 2 * kChunk <= end; chunk += 2 * kChunk) {
+      FillLanesTwice<Lanes, Term>(source, chunk, chunk + kChunk, kChunk, lanes, lanes + kVirtualLanes);
+      FoldLanes(lanes, spine);
+      if (chunk + 2 * kChunk == end) return FoldAll(lanes + kVirtualLanes, spine);
+      FoldLanes(lanes + kVirtualLanes, spine);
+    }
+  }
+  for (; chunk + kChunk < end; chunk += kChunk) {
+    FillChunk<Lanes, Term>(source, chunk, chunk + kChunk, lanes);
+    FoldLanes(lanes, spine);
+  }
+  FillChunk<Lanes, Term>(source, chunk, end, lanes);
+  return FoldAll(lanes, spine);
+}
+
+// In place of a second source: the first again.
+struct SameSource {};
+
+template <class Lanes, class Source>
+HWY_INLINE hn::Vec<typename Lanes::D> LoadFactor(const Source& source, hn::Vec<typename Lanes::D> x, size_t i) {
+  if constexpr (std::is_same_v<Source, SameSource>) {
+    return x;
+  } else {
+    return Lanes::Load(typename Lanes::D(), source, i);
+  }
+}
+template <class Lanes, class Source>
+HWY_INLINE hn::Vec<typename Lanes::D> LoadFactorN(const Source& source, hn::Vec<typename Lanes::D> x, size_t i,
+                                                  size_t n) {
+  if constexpr (std::is_same_v<Source, SameSource>) {
+    return x;
+  } else {
+    return Lanes::LoadN(typename Lanes::D(), source, i, n);
+  }
+}
+
+// Adds x and x * y of elements chunk .. chunk_end, at most kChunk, to all lanes; both are visited once.
+template <class Lanes, class X, class Y>
+HWY_INLINE void FillChunkBoth(const X& x, const Y& y, size_t chunk, size_t chunk_end,
+                              typename Lanes::T* HWY_RESTRICT sum_lanes,
+                              typename Lanes::T* HWY_RESTRICT product_lanes) {
+  using V = hn::Vec<typename Lanes::D>;
+  const typename Lanes::D d;
+  const size_t N = hn::Lanes(d);
+  const size_t whole_end = chunk + (chunk_end - chunk) / kVirtualLanes * kVirtualLanes;
+  for (size_t part = 0; part < kVirtualLanes; part += 4 * N) {
+    V sum0 = hn::Zero(d), sum1 = hn::Zero(d), sum2 = hn::Zero(d), sum3 = hn::Zero(d);
+    V product0 = hn::Zero(d), product1 = hn::Zero(d), product2 = hn::Zero(d), product3 = hn::Zero(d);
+    for (size_t i = chunk + part; i < whole_end; i += kVirtualLanes) {
+      const V x0 = Lanes::Load(d, x, i);
+      const V x1 = Lanes::Load(d, x, i + N);
+      const V x2 = Lanes::Load(d, x, i + 2 * N);
+      const V x3 = Lanes::Load(d, x, i + 3 * N);
+      sum0 = hn::Add(sum0, x0);
+      sum1 = hn::Add(sum1, x1);
+      sum2 = hn::Add(sum2, x2);
+      sum3 = hn::Add(sum3, x3);
+      product0 = hn::MulAdd(x0, LoadFactor<Lanes>(y, x0, i), product0);
+      product1 = hn::MulAdd(x1, LoadFactor<Lanes>(y, x1, i + N), product1);
+      product2 = hn::MulAdd(x2, LoadFactor<Lanes>(y, x2, i + 2 * N), product2);
+      product3 = hn::MulAdd(x3, LoadFactor<Lanes>(y, x3, i + 3 * N), product3);
+    }
+    hn::StoreU(sum0, d, sum_lanes + part);
+    hn::StoreU(sum1, d, sum_lanes + part + N);
+    hn::StoreU(sum2, d, sum_lanes + part + 2 * N);
+    hn::StoreU(sum3, d, sum_lanes + part + 3 * N);
+    hn::StoreU(product0, d, product_lanes + part);
+    hn::StoreU(product1, d, product_lanes + part + N);
+    hn::StoreU(product2, d, product_lanes + part + 2 * N);
+    hn::StoreU(product3, d, product_lanes + part + 3 * N);
+  }
+  size_t i = whole_end;
+  const auto add = [&](size_t lane, V v, V factor) HWY_ATTR {
+    hn::StoreU(hn::Add(hn::LoadU(d, sum_lanes + lane), v), d, sum_lanes + lane);
+    hn::StoreU(hn::MulAdd(v, factor, hn::LoadU(d, product_lanes + lane)), d, product_lanes + lane);
+  };
+  for (; i + N <= chunk_end; i += N) {
+    const V v = Lanes::Load(d, x, i);
+    add(i - whole_end, v, LoadFactor<Lanes>(y, v, i));
+  }
+  if (i != chunk_end) {
+    const V v = Lanes::LoadN(d, x, i, chunk_end - i);
+    add(i - whole_end, v, LoadFactorN<Lanes>(y, v, i, chunk_end - i));
+  }
+}
+
+// The sums of x and of x * y in one visit of both.
+template <class Lanes, class X, class Y>
+HWY_INLINE RowSums AccumulateBoth(const X& x, const Y& y, size_t begin, size_t end) {
+  HWY_ALIGN typename Lanes::T sum_lanes[kVirtualLanes];
+  HWY_ALIGN typename Lanes::T product_lanes[kVirtualLanes];
+  HWY_ALIGN double sum_spine[kSpine] = {};
+  HWY_ALIGN double product_spine[kSpine] = {};
+  for (size_t chunk = begin;; chunk += kChunk) {
+    const size_t chunk_end = chunk + std::min(kChunk, end - chunk);
+    FillChunkBoth<Lanes>(x, y, chunk, chunk_end, sum_lanes, product_lanes);
+    if (chunk_end == end) return {FoldAll(sum_lanes, sum_spine), FoldAll(product_lanes, product_spine)};
+    FoldLanes(sum_lanes, sum_spine);
+    FoldLanes(product_lanes, product_spine);
+  }
+}
+
+// The sum of squares of at most kFewCols elements, in promise B. A lane adds at most 8 terms, so four lanes are added
+// in f32 before they are widened: that leaves a quarter of the conversions, which short rows spend most of their time
+// on.
+inline constexpr size_t kFewCols = 512;
+template <class Source>
+HWY_INLINE double SumOfFewSquares(const Source& source, size_t cols) {
+  const RowTag df;
+  HWY_ALIGN float lanes[kVirtualLanes];
+  FillChunk<F32Lanes, Squares>(source, 0, cols, lanes);
+  for (size_t j = 0; j < 16; j += hn::Lanes(df)) {
+    const auto s02 = hn::Add(hn::LoadU(df, lanes + j), hn::LoadU(df, lanes + j + 32));
+    const auto s13 = hn::Add(hn::LoadU(df, lanes + j + 16), hn::LoadU(df, lanes + j + 48));
+    hn::StoreU(hn::Add(s02, s13), df, lanes + j);
+  }
+  return FoldSpine([&](auto dd, size_t j)
+                       HWY_ATTR { return hn::Add(WidenLanes(dd, lanes + j), WidenLanes(dd, lanes + j + kSpine)); });
+}
+
+// Sums of x and of x * y.
+template <class X, class Y>
+HWY_NOINLINE RowSums SumAndProducts(X x, Y y, size_t cols) {
+  return AccumulateBoth<F32Lanes>(x, y, 0, cols);
+}
+
+// The mean of the first 64 elements, roughly: summed in f32, in the same tree on every target.
+template <class Source>
+HWY_INLINE float MeanOf64(const Source& source) {
+  const RowTag df;
+  const hn::CappedTag<float, 4> d4;
+  HWY_ALIGN float sums[16];
+  for (size_t j = 0; j < 16; j += hn::Lanes(df)) {
+    const auto s01 = hn::Add(LoadF32(df, source, j), LoadF32(df, source, j + 16));
+    const auto s23 = hn::Add(LoadF32(df, source, j + 32), LoadF32(df, source, j + 48));
+    hn::StoreU(hn::Add(s01, s23), df, sums + j);
+  }
+  if (hn::Lanes(d4) == 4) {
+    const auto s01 = hn::Add(hn::LoadU(d4, sums), hn::LoadU(d4, sums + 4));
+    const auto s23 = hn::Add(hn::LoadU(d4, sums + 8), hn::LoadU(d4, sums + 12));
+    hn::StoreU(hn::Add(s01, s23), d4, sums);
+  } else {
+    for (size_t j = 0; j < 4; ++j) sums[j] = (sums[j] + sums[j + 4]) + (sums[j + 8] + sums[j + 12]);
+  }
+  return ((sums[0] + sums[2]) + (sums[1] + sums[3])) * 0x1p-6f;
 }
 
 // The largest |x| as bits of an f32 without sign: above 0x7F800000 there is a NaN in the row. Exact in any order.
-template <class Source>
-HWY_NOINLINE uint32_t MaxAbsBits(Source source, size_t cols) {
+HWY_INLINE uint32_t MaxAbsOf(const float* source, size_t cols) {
   const RowTag df;
   const hn::RebindToSigned<RowTag> di;
   const size_t N = hn::Lanes(df);

@@ -1,4 +1,4 @@
-// The residual sum as a source: reading it forms the sum and, where asked for, writes it.
+// The residual sum of a row as pieces: reading one forms the sum and, where asked for, writes it.
 // The three scaled forms are one: a + scale * b, where DeepNorm scales the input and the others the branch.
 
 #include "prenorm/norm.h"
@@ -11,55 +11,76 @@
 #endif
 
 #include <cstddef>
+#include <type_traits>
 
 #include "hwy/highway.h"
 #include "kernels/convert-inl.h"
+#include "kernels/row_statistics-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace prenorm {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Scale: Broadcast or const float*.
-template <typename X, class Scale>
-struct ResidualSource {
-  const X* a;
-  const X* b;
-  Scale scale;
-  X* sum;              // null: only read.
-  const X* round_as;   // not null: what is read is the sum as the type of X can hold it.
-};
+template <typename X>
+class ResidualPieces final : public RowPieces {
+ public:
+  ResidualPieces(const Residual& residual, const X* x, const X* f) : x_(x), f_(f), residual_(residual) {}
 
-template <class DF, typename X, class Scale>
-HWY_INLINE hn::Vec<DF> LoadF32(DF df, const ResidualSource<X, Scale>& s, size_t i) {
-  hn::Vec<DF> v = hn::MulAdd(LoadF32(df, s.scale, i), LoadF32(df, s.b, i), LoadF32(df, s.a, i));
-  if (s.sum != nullptr) StoreF32(v, df, s.sum, i);
-  if (s.round_as != nullptr) v = RoundLike(df, v, s.round_as);
-  return v;
-}
-template <class DF, typename X, class Scale>
-HWY_INLINE hn::Vec<DF> LoadNF32(DF df, const ResidualSource<X, Scale>& s, size_t i, size_t n) {
-  hn::Vec<DF> v = hn::MulAdd(LoadNF32(df, s.scale, i, n), LoadNF32(df, s.b, i, n), LoadNF32(df, s.a, i, n));
-  if (s.sum != nullptr) StoreNF32(v, df, s.sum, i, n);
-  if (s.round_as != nullptr) v = RoundLike(df, v, s.round_as);
-  return v;
-}
-
-// Calls body(source) with the source of one row; `sum` may be null.
-template <typename X, class Body>
-HWY_INLINE void WithResidualSource(const X* x, const X* f, X* sum, const Residual& residual, const Body& body) {
-  const X* round_as = residual.statistics == ResidualStatistics::kRoundedSum ? x : nullptr;
-  switch (residual.form) {
-    case ResidualForm::kScaledInput:
-      return body(ResidualSource<X, Broadcast>{f, x, {residual.alpha}, sum, round_as});
-    case ResidualForm::kLayerScale:
-      return body(ResidualSource<X, const float*>{x, f, residual.lambda, sum, round_as});
-    case ResidualForm::kScaledBranch:
-      return body(ResidualSource<X, Broadcast>{x, f, {residual.alpha}, sum, round_as});
-    case ResidualForm::kPlain:
-      return body(ResidualSource<X, Broadcast>{x, f, {1.0f}, sum, round_as});
+  // Where to write the sum as it is formed; null: it is only read.
+  ResidualPieces& WriteTo(X* sum) {
+    sum_ = sum;
+    return *this;
   }
-}
+  // Whether what is read is the sum as X can hold it.
+  ResidualPieces& Round(bool round) {
+    round_ = round && std::is_same_v<X, bf16>;
+    return *this;
+  }
+
+  const float* Piece(size_t begin, size_t count, float* buffer) const override {
+    const RowTag df;
+    float* to = buffer;
+    if constexpr (std::is_same_v<X, float>) {
+      if (sum_ != nullptr) to = sum_ + begin;
+    }
+    FormTo(to, begin, count);
+    if constexpr (std::is_same_v<X, bf16>) {
+      const float* formed = to;
+      if (sum_ != nullptr)
+        MapRow(
+            df, count, sum_ + begin, [](V v) HWY_ATTR { return v; }, formed);
+      if (round_)
+        MapRow(
+            df, count, to, [&](V v) HWY_ATTR { return RoundToBf16(df, v); }, formed);
+    }
+    return to;
+  }
+
+ private:
+  using V = hn::Vec<RowTag>;
+
+  HWY_INLINE void FormTo(float* to, size_t begin, size_t count) const {
+    const RowTag df;
+    const bool scales_input = residual_.form == ResidualForm::kScaledInput;
+    const X* a = (scales_input ? f_ : x_) + begin;
+    const X* b = (scales_input ? x_ : f_) + begin;
+    if (residual_.form == ResidualForm::kLayerScale) {
+      const auto func = [](V l, V w, V v) HWY_ATTR { return hn::MulAdd(l, w, v); };
+      MapRow(df, count, to, func, residual_.lambda + begin, b, a);
+    } else {
+      const V alpha = hn::Set(df, residual_.form == ResidualForm::kPlain ? 1.0f : residual_.alpha);
+      MapRow(
+          df, count, to, [&](V w, V v) HWY_ATTR { return hn::MulAdd(alpha, w, v); }, b, a);
+    }
+  }
+
+  const X* x_;
+  const X* f_;
+  const Residual& residual_;
+  X* sum_ = nullptr;
+  bool round_ = false;
+};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace prenorm

@@ -13,7 +13,15 @@ HWY_BEFORE_NAMESPACE();
 namespace prenorm {
 namespace HWY_NAMESPACE {
 
-#define PRENORM_NORM_UNIT(NAME, X, OUT) \
+#define PRENORM_NORM_UNIT(NAME, X, OUT)                                                  \
+  void ScalePiece(const X* x, const float* gain, OUT* out, size_t cols, float inv_rms) { \
+    ScaleColumns<false>(x, gain, out, cols, inv_rms);                                    \
+  }                                                                                      \
+  void ScaleRow(const X* x, RmsGain& gain, OUT* out, RmsFactors factors) {               \
+    ScalePieces(x, gain, out, factors,                                                   \
+                [](const X* piece, const float* g, OUT* to, size_t cols, float inv_rms)  \
+                    HWY_ATTR { ScalePiece(piece, g, to, cols, inv_rms); });              \
+  }                                                                                      \
   void RmsNorm##NAME(const RmsNormCall<X, OUT>& call) { RmsNormRows(call); }
 #include "kernels/variants.inc"
 

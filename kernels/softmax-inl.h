@@ -72,7 +72,7 @@ inline void SoftmaxRow(float* x, size_t cols) {
   const float max = MaxOfRow(x, cols);
   // All masked (or NaN): against 0 every exponential of -Inf is 0, and the sum is made 1 so that zeros come out.
   const bool none = max == -std::numeric_limits<float>::infinity();
-  double sum = Accumulate<F32Lanes, true, false>(ExpSource{x, none ? 0.0f : max, x}, 0, cols).sum;
+  double sum = Accumulate<F32Lanes, Values>(ExpSource{x, none ? 0.0f : max, x}, 0, cols);
   if (sum == 0.0) sum = 1.0;
   const V inv_sum = hn::Set(df, static_cast<float>(1.0 / sum));
   MapRow(df, cols, x, [&](V e) HWY_ATTR { return hn::Mul(e, inv_sum); }, static_cast<const float*>(x));
@@ -81,7 +81,7 @@ inline void SoftmaxRow(float* x, size_t cols) {
 inline float LogSumExpRow(const float* x, size_t cols) {
   const float max = MaxOfRow(x, cols);
   const bool infinite = std::isinf(max);
-  const double sum = Accumulate<F32Lanes, true, false>(ExpSource{x, infinite ? 0.0f : max, nullptr}, 0, cols).sum;
+  const double sum = Accumulate<F32Lanes, Values>(ExpSource{x, infinite ? 0.0f : max, nullptr}, 0, cols);
   if (infinite) return std::isnan(sum) ? std::numeric_limits<float>::quiet_NaN() : max;
   return static_cast<float>(static_cast<double>(max) + std::log(sum));
 }

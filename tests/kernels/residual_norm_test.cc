@@ -25,10 +25,14 @@ LayerNormOptions LayerEps(float eps) {
 // The sum with one rounding to f32 (two on targets without FMA: one more ULP of the larger term is allowed there).
 double ExactSum(ResidualForm form, double x, double f, double alpha, double lambda) {
   switch (form) {
-    case ResidualForm::kPlain: return x + f;
-    case ResidualForm::kScaledInput: return alpha * x + f;
-    case ResidualForm::kScaledBranch: return x + alpha * f;
-    case ResidualForm::kLayerScale: return x + lambda * f;
+    case ResidualForm::kPlain:
+      return x + f;
+    case ResidualForm::kScaledInput:
+      return alpha * x + f;
+    case ResidualForm::kScaledBranch:
+      return x + alpha * f;
+    case ResidualForm::kLayerScale:
+      return x + lambda * f;
   }
   return 0.0;
 }
@@ -48,8 +52,7 @@ void ExpectSumThenNorm() {
     const std::vector<Affine> gain = Narrowed<Affine>(RandomRow(cols, 4, 1.0f, 0.3f));
     const std::vector<Affine> bias = Narrowed<Affine>(RandomRow(cols, 5));
     for (const ResidualForm form : kForms) {
-      for (const ResidualStatistics statistics :
-           {ResidualStatistics::kUnroundedSum, ResidualStatistics::kRoundedSum}) {
+      for (const ResidualStatistics statistics : {ResidualStatistics::kUnroundedSum, ResidualStatistics::kRoundedSum}) {
         Residual residual{form, 0.71f, lambda.data(), statistics};
         std::vector<X> first_sum;
         std::vector<Out> first_rms;
@@ -75,8 +78,7 @@ void ExpectSumThenNorm() {
               RmsNorm(sum, cols, gain.data(), expected.data(), cols, rows, cols, RmsEps(1e-5f));
             }
             for (size_t i = 0; i < count; ++i) {
-              const double exact =
-                  ExactSum(form, Widen(x[i]), Widen(f[i]), 0.71f, lambda[i % cols]);
+              const double exact = ExactSum(form, Widen(x[i]), Widen(f[i]), 0.71f, lambda[i % cols]);
               const double bound = std::is_same_v<X, bf16> ? std::abs(exact) * 0x1.01p-8 : std::abs(exact) * 0x1p-23;
               ASSERT_NEAR(Widen(sum[i]), exact, bound + 0x1p-22);
               if (std::is_same_v<X, float> || statistics == ResidualStatistics::kRoundedSum) {
@@ -156,6 +158,68 @@ TEST(ResidualNormTest, HugeRowsAndStridesOfTheirOwnAreRight) {
       for (size_t c = cols; c < 16; ++c) EXPECT_EQ(sum[r * 16 + c], -77.0f);
       for (size_t c = cols; c < 7; ++c) EXPECT_EQ(out[r * 7 + c], -77.0f);
     }
+  });
+}
+
+// Rows that begin at cache lines, as many as are written past the caches.
+template <typename T>
+struct ManyRows {
+  static constexpr size_t kRows = 16800 / sizeof(T), kCols = 1000, kStride = 1024;
+  ManyRows() : data(kRows * kStride + 64, Narrow<T>(-7.0f)) {}
+  T* begin() {
+    const size_t lead = (64 - reinterpret_cast<uintptr_t>(data.data()) % 64) % 64 / sizeof(T);
+    return data.data() + lead;
+  }
+  std::vector<T> data;
+};
+
+template <typename X>
+void ExpectBitsOfSingleRows() {
+  ManyRows<X> x, f, sum, out, one_sum, one_out;
+  const size_t rows = x.kRows, cols = x.kCols, stride = x.kStride;
+  const std::vector<float> gain = RandomRow(cols, 1, 1.0f, 0.3f);
+  const std::vector<float> bias = RandomRow(cols, 2);
+  const std::vector<X> block = Narrowed<X>(RandomRow(4099, 3));
+  for (size_t i = 0; i < rows * stride; ++i) {
+    x.begin()[i] = block[i % block.size()];
+    f.begin()[i] = block[i % 4001];
+  }
+  std::fill_n(x.begin() + 5 * stride, cols, Narrow<X>(1e30f));
+  const auto expect_same = [&](const char* what) {
+    for (size_t r = 0; r < rows; ++r) {
+      ASSERT_EQ(std::memcmp(out.begin() + r * stride, one_out.begin() + r * stride, stride * sizeof(X)), 0)
+          << what << r;
+    }
+  };
+  RmsNorm(x.begin(), stride, gain.data(), out.begin(), stride, rows, cols, RmsEps(1e-5f));
+  for (size_t r = 0; r < rows; ++r) {
+    RmsNorm(x.begin() + r * stride, stride, gain.data(), one_out.begin() + r * stride, stride, 1, cols, RmsEps(1e-5f));
+  }
+  expect_same("RmsNorm, row ");
+  LayerNorm(x.begin(), stride, gain.data(), bias.data(), out.begin(), stride, rows, cols, LayerEps(1e-5f));
+  for (size_t r = 0; r < rows; ++r) {
+    LayerNorm(x.begin() + r * stride, stride, gain.data(), bias.data(), one_out.begin() + r * stride, stride, 1, cols,
+              LayerEps(1e-5f));
+  }
+  expect_same("LayerNorm, row ");
+  const Residual residual{ResidualForm::kScaledInput, 0.71f, nullptr, ResidualStatistics::kUnroundedSum};
+  ResidualRmsNorm(x.begin(), stride, f.begin(), stride, sum.begin(), stride, gain.data(), out.begin(), stride, rows,
+                  cols, residual, RmsEps(1e-5f));
+  for (size_t r = 0; r < rows; ++r) {
+    const size_t at = r * stride;
+    ResidualRmsNorm(x.begin() + at, stride, f.begin() + at, stride, one_sum.begin() + at, stride, gain.data(),
+                    one_out.begin() + at, stride, 1, cols, residual, RmsEps(1e-5f));
+  }
+  expect_same("ResidualRmsNorm, row ");
+  std::swap(out, sum);
+  std::swap(one_out, one_sum);
+  expect_same("sum, row ");
+}
+
+TEST(ResidualNormTest, MuchDataHasTheBitsOfSingleRows) {
+  ForEachTarget([] {
+    ExpectBitsOfSingleRows<float>();
+    ExpectBitsOfSingleRows<bf16>();
   });
 }
 
