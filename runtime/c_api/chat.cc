@@ -2,11 +2,11 @@
 #include "prenorm/chat.h"
 
 #include "runtime/c_api/handles.h"
+#include "runtime/limits.h"
 
 namespace prenorm::c_api {
 namespace {
 
-constexpr size_t kMaxMessages = size_t{1} << 20;
 
 Outcome MessagesOf(const char* function, const prenorm_chat_message* messages, size_t n_messages,
                    std::vector<ChatMessage>& result) {

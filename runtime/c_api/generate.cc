@@ -4,12 +4,11 @@
 #include <span>
 
 #include "runtime/c_api/handles.h"
+#include "runtime/limits.h"
 
 namespace prenorm::c_api {
 namespace {
 
-constexpr size_t kMaxStops = 4096;
-constexpr size_t kMaxBiases = size_t{1} << 24;
 
 Outcome TooMany(const char* name, size_t count, size_t most) {
   return Invalid(std::string(name) + ": expected at most " + std::to_string(most) + ", found " + std::to_string(count));

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "runtime/chat_template/error.h"
-#include "runtime/chat_template/limits.h"
+#include "runtime/limits.h"
 
 namespace prenorm::chat_template {
 

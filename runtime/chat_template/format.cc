@@ -23,14 +23,13 @@ struct Directive {
   char conversion = 0;
 };
 
-constexpr size_t kMaxWidth = 10000;  // Nobody pads further; a hostile width would cost memory.
 constexpr int kMaxPrecision = 100;
 
 size_t ReadNumber(std::string_view text, size_t& at) {
   size_t value = 0;
   while (at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0) {
     value = value * 10 + static_cast<size_t>(text[at++] - '0');
-    if (value > kMaxWidth) Budget::Exceeded("characters in a field", kMaxWidth);
+    if (value > kMaxFieldWidth) Budget::Exceeded("characters in a field", kMaxFieldWidth);
   }
   return value;
 }

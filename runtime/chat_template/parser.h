@@ -6,7 +6,7 @@
 
 #include "runtime/chat_template/ast.h"
 #include "runtime/chat_template/lexer.h"
-#include "runtime/chat_template/limits.h"
+#include "runtime/limits.h"
 
 namespace prenorm::chat_template {
 

@@ -11,7 +11,7 @@
 
 #include "prenorm/chat.h"
 #include "prenorm/status.h"
-#include "runtime/chat_template/limits.h"
+#include "runtime/limits.h"
 #include "runtime/chat_template/text.h"
 
 namespace prenorm::chat_template {

@@ -6,6 +6,7 @@
 
 #include <simdjson.h>
 
+#include "runtime/limits.h"
 #include "runtime/loader/json_numbers.h"
 
 namespace prenorm {
@@ -13,8 +14,6 @@ namespace {
 
 using simdjson::dom::element;
 using simdjson::dom::element_type;
-
-constexpr int kMaxDepth = 16;
 
 // An entry whose key and value are still offsets, because the storage grows.
 struct Pending {
@@ -27,7 +26,7 @@ class Flattener {
   explicit Flattener(std::vector<uint8_t>& storage) : storage_(storage) {}
 
   bool Object(const simdjson::dom::object& object, const std::string& prefix, int depth) {
-    if (depth > kMaxDepth) return false;
+    if (depth > kMaxConfigDepth) return false;
     for (const auto& [key, value] : object) {
       const std::string full = prefix + std::string(key);
       simdjson::dom::object nested;
@@ -130,7 +129,7 @@ Status ReadJsonMetadata(const std::string& text, const std::string& path, std::v
     return Status(StatusCode::kBadModel, "'" + path + "' is no JSON object: " + simdjson::error_message(error));
   }
   Flattener flattener(storage);
-  if (!flattener.Object(object, "", 0)) {
+  if (!flattener.Object(object, "", 1)) {
     return Status(StatusCode::kBadModel, "'" + path + "' nests too deeply");
   }
   return flattener.Finish(path, metadata);

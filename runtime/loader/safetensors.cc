@@ -10,6 +10,7 @@
 
 #include <simdjson.h>
 
+#include "runtime/limits.h"
 #include "runtime/loader/json_metadata.h"
 #include "runtime/loader/safetensors_header.h"
 
@@ -22,11 +23,10 @@ bool Exists(const std::string& path) {
 }
 
 Result<std::string> ReadText(const std::string& path) {
-  constexpr size_t kMaxJsonBytes = size_t{64} << 20;  // Indices of the largest models have a few MiB.
   const Result<MappedFile> file = MappedFile::Open(path, FileAccess::kMap);
   if (!file.ok()) return file.status();
   const auto bytes = file->bytes();
-  if (bytes.size() > kMaxJsonBytes) {
+  if (bytes.size() > kMaxFolderJson) {
     return Status(StatusCode::kBadModel, "'" + path + "' has " + std::to_string(bytes.size()) + " bytes: too many");
   }
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());

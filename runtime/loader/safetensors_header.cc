@@ -14,8 +14,6 @@ namespace {
 
 using simdjson::dom::element;
 
-constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // The limit of the format's own readers.
-
 std::optional<DType> FloatType(std::string_view name) {
   if (name == "F32") return DType::kF32;
   if (name == "F16") return DType::kF16;
@@ -123,11 +121,11 @@ Status ParseSafetensors(std::span<const uint8_t> bytes, const std::string& path,
   uint64_t header_bytes = 0;
   const bool complete = reader.Read(header_bytes);
   const size_t start = reader.position();
-  const bool fits = complete && header_bytes != 0 && header_bytes <= kMaxHeaderBytes && reader.Skip(header_bytes);
+  const bool fits = complete && header_bytes != 0 && header_bytes <= kMaxSafetensorsHeader && reader.Skip(header_bytes);
   const HeaderReader header(fits ? bytes.subspan(reader.position()) : bytes, reader.position(), path, file);
   if (!fits) {
     return header.Damaged("its header should have " + std::to_string(header_bytes) + " bytes; expected 1 to " +
-                          std::to_string(kMaxHeaderBytes) + ", within the file of " + std::to_string(bytes.size()));
+                          std::to_string(kMaxSafetensorsHeader) + ", within the file of " + std::to_string(bytes.size()));
   }
   simdjson::dom::parser parser;
   simdjson::dom::object members;

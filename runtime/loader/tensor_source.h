@@ -11,7 +11,7 @@
 
 #include "prenorm/status.h"
 #include "prenorm/types.h"
-#include "runtime/loader/limits.h"
+#include "runtime/limits.h"
 #include "runtime/loader/mapped_file.h"
 #include "runtime/loader/metadata.h"
 

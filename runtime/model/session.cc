@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/limits.h"
 #include "runtime/loader/mapped_file.h"
 #include "runtime/model/forward.h"
 #include "runtime/model/kv_cache.h"
@@ -28,8 +29,6 @@ namespace prenorm {
 namespace {
 
 constexpr size_t kDefaultContext = 8192;  // Tokens; the cache's pages cost nothing until they are used.
-constexpr size_t kMaxChunk = 1u << 16;
-constexpr int kMaxThreads = 1024;
 
 Status CheckOptions(const SessionOptions& options, const ModelConfig& config) {
   if (options.threads < 0 || options.threads > kMaxThreads) {

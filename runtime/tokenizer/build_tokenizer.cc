@@ -4,6 +4,7 @@
 #include <new>
 #include <string>
 
+#include "runtime/limits.h"
 #include "runtime/tokenizer/tokenizer_impl.h"
 #include "runtime/tokenizer/utf8.h"
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/limits.h"
 #include "runtime/tokenizer/end_tokens.h"
 #include "runtime/tokenizer/pretokenizers.h"
 #include "runtime/tokenizer/utf8.h"

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/limits.h"
 #include "runtime/tokenizer/base64.h"
 #include "runtime/tokenizer/pretokenizers.h"
 #include "runtime/tokenizer/utf8.h"
@@ -15,8 +16,6 @@ namespace {
 
 using simdjson::dom::element;
 using NormKind = NormalizerStep::Kind;
-
-constexpr int kMaxNesting = 16;  // of Sequence in Sequence
 
 Status Unsupported(const TokenizerSpec& spec, const char* part, std::string_view type) {
   return Status(StatusCode::kUnsupported, std::string("tokenizer.json: ") + part + " \"" + std::string(type) +
@@ -84,7 +83,7 @@ Status ReadReplace(element item, TokenizerSpec* spec) {
 Status ReadNormalizer(element item, int depth, TokenizerSpec* spec) {
   if (item.is_null()) return Status();
   const std::string_view type = JsonString(item, "type", "");
-  if (type == "Sequence" && depth < kMaxNesting) {
+  if (type == "Sequence" && depth < kMaxTokenizerDepth) {
     return ForEach(*spec, item, "normalizers", [&](element e) { return ReadNormalizer(e, depth + 1, spec); });
   }
   constexpr std::pair<std::string_view, NormKind> kPlain[] = {
@@ -175,7 +174,7 @@ Status ReadPretokenizer(element item, int depth, TokenizerSpec* spec) {
   const std::string_view type = JsonString(item, "type", "");
   constexpr SplitBehavior kIsolated = SplitBehavior::kIsolated;
   constexpr SplitBehavior kRemoved = SplitBehavior::kRemoved;
-  if (type == "Sequence" && depth < kMaxNesting) {
+  if (type == "Sequence" && depth < kMaxTokenizerDepth) {
     return ForEach(*spec, item, "pretokenizers", [&](element e) { return ReadPretokenizer(e, depth + 1, spec); });
   }
   if (type == "ByteLevel") {
@@ -242,7 +241,7 @@ Status ReadTemplate(element item, TokenizerSpec* spec) {
 Status ReadPostProcessor(element item, int depth, TokenizerSpec* spec) {
   if (item.is_null()) return Status();
   const std::string_view type = JsonString(item, "type", "");
-  if (type == "Sequence" && depth < kMaxNesting) {
+  if (type == "Sequence" && depth < kMaxTokenizerDepth) {
     return ForEach(*spec, item, "processors", [&](element e) { return ReadPostProcessor(e, depth + 1, spec); });
   }
   if (type == "ByteLevel") return Status();  // concerns offsets only
@@ -264,7 +263,7 @@ Status ReadPostProcessor(element item, int depth, TokenizerSpec* spec) {
 Status ReadDecoder(element item, int depth, TokenizerSpec* spec) {
   if (item.is_null()) return Status();
   const std::string_view type = JsonString(item, "type", "");
-  if (type == "Sequence" && depth < kMaxNesting) {
+  if (type == "Sequence" && depth < kMaxTokenizerDepth) {
     return ForEach(*spec, item, "decoders", [&](element e) { return ReadDecoder(e, depth + 1, spec); });
   }
   if (type == "ByteLevel") {

@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "runtime/limits.h"
 #include "runtime/tokenizer/json_pipeline.h"
 #include "runtime/tokenizer/string_arena.h"
 

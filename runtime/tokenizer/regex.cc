@@ -6,6 +6,8 @@
 
 #include <new>
 
+#include "runtime/limits.h"
+
 namespace prenorm {
 namespace {
 
@@ -13,11 +15,6 @@ namespace {
 constexpr std::string_view kSpaceMembers = "\\x09-\\x0D\\x20\\x85\\xA0\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}"
                                            "\\x{202F}\\x{205F}\\x{3000}";
 
-// Far above what the known pre-tokenizers need (their steps are linear), low enough to stop a hostile expression in
-// seconds.
-constexpr uint32_t kMatchLimit = 20'000'000;
-constexpr uint32_t kDepthLimit = 1'000'000;
-constexpr uint32_t kHeapLimitKib = 256 * 1024;
 constexpr size_t kJitStackStart = 32 * 1024;
 constexpr size_t kJitStackMax = 64 * 1024 * 1024;
 
@@ -113,9 +110,9 @@ struct RegexScratch::Impl {
 
 RegexScratch::RegexScratch() : impl_(std::make_unique<Impl>()) {
   if (impl_->context == nullptr) return;  // Find reports it.
-  pcre2_set_match_limit(impl_->context, kMatchLimit);
-  pcre2_set_depth_limit(impl_->context, kDepthLimit);
-  pcre2_set_heap_limit(impl_->context, kHeapLimitKib);
+  pcre2_set_match_limit(impl_->context, kMaxRegexSteps);
+  pcre2_set_depth_limit(impl_->context, kMaxRegexDepth);
+  pcre2_set_heap_limit(impl_->context, kMaxRegexHeapKib);
   if (impl_->stack != nullptr) pcre2_jit_stack_assign(impl_->context, nullptr, impl_->stack);
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/limits.h"
 #include "runtime/tokenizer/string_arena.h"
 #include "runtime/tokenizer/utf8.h"
 

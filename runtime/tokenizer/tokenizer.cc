@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "runtime/limits.h"
 #include "runtime/tokenizer/byte_level.h"
 #include "runtime/tokenizer/merge.h"
 #include "runtime/tokenizer/piece_cache.h"
@@ -105,12 +106,11 @@ class Encoding {
   std::vector<TokenId> ids_;
 };
 
-constexpr size_t kMaxBytes = std::numeric_limits<int32_t>::max();
 
 Status TooLong(size_t bytes) {
   return Status(StatusCode::kInvalidArgument, "a text of " + std::to_string(bytes) +
                                                   " bytes is too long to tokenize\nat most " +
-                                                  std::to_string(kMaxBytes) + " bytes");
+                                                  std::to_string(kMaxTextBytes) + " bytes");
 }
 
 }  // namespace
@@ -128,7 +128,7 @@ Result<std::vector<TokenId>> Tokenizer::EncodeSegments(std::span<const TextSegme
   // Before anything reads them: a length that is wrong is mostly one that is huge.
   size_t bytes = 0;
   for (const TextSegment& segment : segments) {
-    if (segment.text.size() > kMaxBytes - bytes) return TooLong(segment.text.size());
+    if (segment.text.size() > kMaxTextBytes - bytes) return TooLong(segment.text.size());
     bytes += segment.text.size();
   }
   std::string joined;  // only where one valid segment is not the whole text
@@ -149,7 +149,7 @@ Result<std::vector<TokenId>> Tokenizer::EncodeSegments(std::span<const TextSegme
     }
     text = joined;
   }
-  if (text.size() > kMaxBytes) return TooLong(text.size());
+  if (text.size() > kMaxTextBytes) return TooLong(text.size());
   Encoding encoding(impl_->spec, *impl_->model, *impl_->raw_added, *impl_->normalized_added);
   if (Status status = encoding.Run(text, parsed); !status.ok()) return status;
   std::vector<TokenId>& ids = encoding.ids();

@@ -91,9 +91,6 @@ struct TokenizerSpec {
   std::vector<std::string> warnings;
 };
 
-inline constexpr size_t kMaxTokens = size_t{1} << 24;
-inline constexpr size_t kMaxTokenBytes = size_t{1} << 16;
-inline constexpr size_t kMaxMerges = size_t{1} << 25;
 
 /// Checks the description and builds the tables. Errors: kBadModel for a description that contradicts itself (ids
 /// outside the vocabulary, merges of unknown tokens, too many or too long tokens); kUnsupported for a regular expression

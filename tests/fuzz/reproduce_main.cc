@@ -1,5 +1,5 @@
-// Runs a fuzzer's function on the files named, so that a finding can be looked at with any compiler and debugger; and on
-// damaged copies of them, the same ones each time.
+// Runs a fuzzer's function on the files named, so that a finding can be looked at with any compiler and debugger; and
+// on damaged copies of them, the same ones each time.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -15,9 +15,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 namespace {
 
 struct Damage {
-  size_t cut = 0;                ///< Cuts at every multiple of so many bytes; 0: none.
-  size_t flips = 0;              ///< Copies with one bit changed.
-  size_t within = ~size_t{0};    ///< Only in so many bytes from the start.
+  size_t cut = 0;              ///< Cuts at every multiple of so many bytes; 0: none.
+  size_t flips = 0;            ///< Copies with one bit changed.
+  size_t within = ~size_t{0};  ///< Only in so many bytes from the start.
 };
 
 void Run(const std::vector<uint8_t>& bytes, size_t size) { LLVMFuzzerTestOneInput(bytes.data(), size); }

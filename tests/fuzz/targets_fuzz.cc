@@ -1,4 +1,5 @@
-// The same bits from every SIMD target that promises them, and no fault on any: norms and dequantization of arbitrary bytes.
+// The same bits from every SIMD target that promises them, and no fault on any: norms and dequantization of arbitrary
+// bytes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

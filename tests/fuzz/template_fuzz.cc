@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   limits.work_bytes = size_t{1} << 22;
   const prenorm::Result<Template> chat = Template::Compile(input.substr(0, zero), limits);
   if (!chat.ok()) return 0;
-  const std::vector<prenorm::ChatMessage> messages = {{"system", "Be brief."}, {"user", "Hi <|x|>"}, {"assistant", "Hello"}};
+  const std::vector<prenorm::ChatMessage> messages = {
+      {"system", "Be brief."}, {"user", "Hi <|x|>"}, {"assistant", "Hello"}};
   TemplateInput chat_input;
   chat_input.messages = messages;
   if (zero != std::string_view::npos) chat_input.arguments = input.substr(zero + 1);

@@ -5,17 +5,13 @@
 #include <cmath>
 #include <optional>
 
+#include "runtime/limits.h"
 #include "runtime/model/families/rope.h"
 
 namespace prenorm {
 namespace {
 
 // Far above any published model, low enough that no product of three of them wraps.
-constexpr size_t kMaxWidth = 1u << 20;
-constexpr size_t kMaxLayers = 1u << 12;
-constexpr size_t kMaxHeads = 1u << 14;
-constexpr size_t kMaxContext = 1u << 28;
-constexpr size_t kMaxExperts = 1u << 12;
 
 constexpr std::string_view kPatternKey = "attention.sliding_window_pattern";
 

@@ -1,0 +1,209 @@
+// Every limit of runtime/limits.h at its value and one above. Those of templates: chat_template_limits_test.cc; of
+// regular expressions: pretokenizer_test.cc.
+#include "runtime/limits.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "prenorm/prenorm.h"
+#include "prenorm/session.h"
+#include "prenorm/tokenizer.h"
+#include "runtime/loader/gguf.h"
+#include "runtime/loader/json_metadata.h"
+#include "runtime/loader/safetensors_header.h"
+#include "runtime/tokenizer/json_spec.h"
+#include "tests/support/gguf_writer.h"
+#include "tests/support/tiny_model.h"
+
+namespace prenorm {
+namespace {
+
+std::string Error(const std::vector<uint8_t>& bytes) {
+  const Result<GgufFile> file = GgufFile::FromMemory(bytes, "m");
+  return file.ok() ? "" : file.status().message();
+}
+
+std::string Error(const Status& status) { return status.message(); }
+
+bool Says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(LimitsTest, MetadataKeys) {
+  GgufWriter writer;
+  for (uint64_t i = 0; i < kMaxMetadataKeys; ++i) writer.Bool(std::to_string(i), true);
+  EXPECT_EQ(Error(writer.Build()), "");
+  EXPECT_TRUE(
+      Says(Error(writer.Bool("more", true).Build()), "announces 65537 metadata keys; the file has room for 65536"));
+}
+
+TEST(LimitsTest, Tensors) {
+  GgufWriter writer;
+  for (uint64_t i = 0; i < kMaxTensors; ++i) writer.TensorF32(std::to_string(i), {0}, {});
+  EXPECT_EQ(Error(writer.Build()), "");
+  EXPECT_TRUE(Says(Error(writer.TensorF32("more", {0}, {}).Build()),
+                   "announces 1048577 tensors; the file has room for 1048576"));
+}
+
+TEST(LimitsTest, Names) {
+  const auto named = [](size_t key, size_t tensor) {
+    return GgufWriter().Bool(std::string(key, 'k'), true).TensorF32(std::string(tensor, 't'), {1}, {1}).Build();
+  };
+  EXPECT_EQ(Error(named(kMaxNameBytes, kMaxNameBytes)), "");
+  EXPECT_TRUE(Says(Error(named(kMaxNameBytes + 1, 1)), "is too long"));
+  EXPECT_TRUE(Says(Error(named(1, kMaxNameBytes + 1)), "a name of 65536 bytes"));
+}
+
+TEST(LimitsTest, Alignment) {
+  const auto aligned = [](uint32_t alignment) {
+    GgufWriter writer;
+    writer.alignment = alignment;
+    return writer.U32("general.alignment", alignment).TensorF32("t", {1}, {1}).Build();
+  };
+  EXPECT_EQ(Error(aligned(kMinAlignment)), "");
+  EXPECT_EQ(Error(aligned(kMaxAlignment)), "");
+  EXPECT_TRUE(Says(Error(aligned(kMinAlignment / 2)), "from 8 to 1048576"));
+  EXPECT_TRUE(Says(Error(aligned(kMaxAlignment * 2)), "from 8 to 1048576"));
+}
+
+TEST(LimitsTest, ElementsAndDimensionsOfATensor) {
+  const auto shaped = [](const std::vector<uint64_t>& dims) { return GgufWriter().RawF32("t", dims, {1}).Build(); };
+  EXPECT_FALSE(Says(Error(shaped({1u << 16, 1u << 16, 1u << 16})), "impossibly large")) << "only larger than the file";
+  EXPECT_FALSE(Error(shaped({1u << 16, 1u << 16, 1u << 16})).empty());
+  EXPECT_TRUE(Says(Error(shaped({1u << 16, 1u << 16, (1u << 16) + 1})), "impossibly large"));
+  EXPECT_EQ(Error(shaped({1, 1, 1, 1})), "");
+  EXPECT_TRUE(Says(Error(shaped({1, 1, 1, 1, 1})), "5 dimensions"));
+}
+
+TEST(LimitsTest, HeaderOfSafetensors) {
+  const auto parse = [](uint64_t header_bytes) {
+    std::vector<uint8_t> bytes(8 + header_bytes, ' ');
+    std::memcpy(bytes.data(), &header_bytes, 8);
+    std::memcpy(bytes.data() + 8, "{}", 2);
+    std::deque<std::string> names;
+    std::vector<TensorInfo> tensors;
+    std::vector<std::string> skipped;
+    return Error(ParseSafetensors(bytes, "m", 0, names, tensors, skipped));
+  };
+  EXPECT_EQ(parse(kMaxSafetensorsHeader), "");
+  EXPECT_TRUE(Says(parse(kMaxSafetensorsHeader + 1), "100000000"));
+}
+
+TEST(LimitsTest, ConfigOfAFolder) {
+  const auto nested = [](int depth) {
+    std::string text = "1";
+    for (int i = 0; i < depth; ++i) text = "{\"a\":" + text + "}";
+    std::vector<uint8_t> storage;
+    Metadata metadata;
+    return Error(ReadJsonMetadata(text, "config.json", storage, metadata));
+  };
+  EXPECT_EQ(nested(kMaxConfigDepth), "");
+  EXPECT_NE(nested(kMaxConfigDepth + 1), "");
+
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("limits" + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder / "config.json") << "{}";
+  std::ofstream(folder / "model.safetensors") << std::string("\2\0\0\0\0\0\0\0{}", 10);
+  std::filesystem::resize_file(folder / "config.json", kMaxFolderJson);  // No JSON, then, but small enough to be read.
+  EXPECT_FALSE(Says(Error(Model::Load(folder.string()).status()), "too many"));
+  std::filesystem::resize_file(folder / "config.json", kMaxFolderJson + 1);
+  EXPECT_TRUE(Says(Error(Model::Load(folder.string()).status()), "has 67108865 bytes: too many"))
+      << Error(Model::Load(folder.string()).status());
+  std::filesystem::remove_all(folder);
+}
+
+TEST(LimitsTest, ShapesOfAModel) {
+  struct Limit {
+    const char* key;
+    size_t most;
+  };
+  for (const auto& [key, most] : {Limit{"embedding_length", kMaxWidth}, Limit{"block_count", kMaxLayers},
+                                  Limit{"attention.head_count", kMaxHeads}, Limit{"context_length", kMaxContext},
+                                  Limit{"expert_count", kMaxExperts}}) {
+    const auto load = [key = std::string(key)](size_t value) {
+      GgufWriter writer;
+      writer.String("general.architecture", "llama").F32("llama.attention.layer_norm_rms_epsilon", 1e-5f);
+      writer.String("tokenizer.ggml.model", "gpt2").String("tokenizer.ggml.pre", "gpt-2");
+      writer.Strings("tokenizer.ggml.tokens", {"a"}).Strings("tokenizer.ggml.merges", {});
+      writer.U32("llama.attention.key_length", 2).U32("llama.attention.value_length", 2);
+      for (const char* name : {"embedding_length", "block_count", "attention.head_count", "context_length",
+                               "feed_forward_length", "expert_count"}) {
+        writer.U32(std::string("llama.") + name, name == key ? static_cast<uint32_t>(value) : 2);
+      }
+      const std::vector<uint8_t> bytes = writer.U32("llama.expert_used_count", 1).Build();
+      return Error(Model::LoadFromMemory(bytes).status());
+    };
+    const std::string range = "a size from 1 to " + std::to_string(most);
+    EXPECT_NE(load(most), "") << "no weights";
+    EXPECT_FALSE(Says(load(most), range)) << key << ": " << load(most);
+    EXPECT_TRUE(Says(load(most + 1), range)) << key << ": " << load(most + 1);
+  }
+}
+
+TEST(LimitsTest, ChunkAndThreadsOfASession) {
+  const auto model = Model::Load(TinyModelPath());
+  ASSERT_TRUE(model.ok());
+  EXPECT_TRUE(Session::Create(*model, {.threads = 1, .chunk = kMaxChunk}).ok());
+  EXPECT_TRUE(Says(Error(Session::Create(*model, {.threads = 1, .chunk = kMaxChunk + 1}).status()), "1 to 65536"));
+  EXPECT_TRUE(Says(Error(Session::Create(*model, {.threads = kMaxThreads + 1}).status()), "1024"));
+}
+
+TEST(LimitsTest, IdsAndBytesOfTokens) {
+  const auto with_token = [](const std::string& text, size_t id) {
+    const std::string json =
+        R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "added_tokens": [{"content": ")" + text +
+        R"(", "id": )" + std::to_string(id) + R"(, "special": true}]})";
+    Result<TokenizerSpec> spec = SpecFromTokenizerJson(json, "tokenizer.json");
+    if (!spec.ok()) return Error(spec.status());
+    return Error(BuildTokenizer(std::move(spec).value()).status());
+  };
+  EXPECT_EQ(with_token(std::string(kMaxTokenBytes, 'x'), 1), "");
+  EXPECT_TRUE(Says(with_token(std::string(kMaxTokenBytes + 1, 'x'), 1), "65537 bytes, more than 65536"));
+  EXPECT_NE(with_token("x", kMaxTokens), "");
+}
+
+TEST(LimitsTest, BytesOfAText) {
+  const auto tokenizer = Tokenizer::Load(TinyModelPath());
+  ASSERT_TRUE(tokenizer.ok());
+  const char byte = 'x';  // A longer text is refused before it is read.
+  EXPECT_TRUE(Says(Error((*tokenizer)->Encode({&byte, kMaxTextBytes + 1}).status()), "2147483647 bytes"));
+}
+
+TEST(LimitsTest, StopsBiasesAndMessagesOfACall) {
+  prenorm_model* model = nullptr;
+  ASSERT_EQ(prenorm_model_load(TinyModelPath().c_str(), nullptr, &model, nullptr), PRENORM_OK);
+  prenorm_session* session = nullptr;
+  ASSERT_EQ(prenorm_session_new(model, nullptr, &session, nullptr), PRENORM_OK);
+  const int32_t prompt = 1;
+  const auto generate = [&](size_t stops, size_t biases) {
+    const std::vector<const char*> texts(stops, "never seen");
+    const std::vector<int32_t> tokens(biases, 1);
+    const std::vector<float> values(biases, 0.0f);
+    prenorm_generate_options options = PRENORM_GENERATE_OPTIONS_INIT;
+    options.max_new_tokens = 1;
+    options.stop = texts.data();
+    options.n_stop = stops;
+    options.bias_tokens = tokens.data();
+    options.bias_values = values.data();
+    options.n_bias = biases;
+    return prenorm_generate(session, &prompt, 1, &options, nullptr, nullptr);
+  };
+  EXPECT_EQ(generate(kMaxStops, 1), PRENORM_OK);
+  EXPECT_EQ(generate(kMaxStops + 1, 1), PRENORM_E_INVALID_ARGUMENT);
+  EXPECT_EQ(generate(1, kMaxBiases + 1), PRENORM_E_INVALID_ARGUMENT);
+  const prenorm_chat_message message = PRENORM_CHAT_MESSAGE_INIT("user", "hello");
+  EXPECT_EQ(prenorm_chat(session, &message, kMaxMessages + 1, nullptr, nullptr, nullptr, nullptr),
+            PRENORM_E_INVALID_ARGUMENT)
+      << "refused before they are read";
+  prenorm_session_free(session);
+  prenorm_model_free(model);
+}
+
+}  // namespace
+}  // namespace prenorm
