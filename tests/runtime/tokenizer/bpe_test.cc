@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 
+#include "runtime/limits.h"
 #include "runtime/tokenizer/byte_level.h"
 #include "runtime/tokenizer/splitter.h"
 #include "tests/runtime/tokenizer/mini_vocabulary.h"
