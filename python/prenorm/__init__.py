@@ -14,6 +14,7 @@ over a data set on many machines.
 Errors: ValueError for arguments that no model makes valid, FileNotFoundError, OSError, MemoryError, and Error for all
 else, with the kind in its attribute `code`: "bad_model", "unsupported", "context_full", "template", "busy", ...
 """
+
 from . import _openmp
 from . import norm
 from ._generation import Generation, Stream
@@ -22,7 +23,20 @@ from ._prenorm import Error, __version__, compiled_targets, default_threads, dia
 from ._profile import Profile
 from ._session import Session
 
-__all__ = ["Error", "Generation", "Model", "Profile", "Session", "Stream", "__version__", "compiled_targets",
-           "default_threads", "diagnose", "norm", "openmp_runtimes", "target"]
+__all__ = [
+    "Error",
+    "Generation",
+    "Model",
+    "Profile",
+    "Session",
+    "Stream",
+    "__version__",
+    "compiled_targets",
+    "default_threads",
+    "diagnose",
+    "norm",
+    "openmp_runtimes",
+    "target",
+]
 
 openmp_runtimes = _openmp.runtimes

@@ -1,4 +1,5 @@
 """From what a user calls a model to its file, as the command `prenorm` does it."""
+
 from __future__ import annotations
 
 import json
@@ -53,6 +54,8 @@ def find(name: Union[str, os.PathLike, None]) -> str:
     if path is not None and path.exists():
         return str(path)
     if any(model["name"] == wanted for model in models["models"]) or "/" in wanted and wanted.count("/") == 1:
-        raise FileNotFoundError(f"{wanted}: neither a file nor in {folder()}: fetch it with: prenorm models fetch {wanted}")
+        raise FileNotFoundError(
+            f"{wanted}: neither a file nor in {folder()}: fetch it with: prenorm models fetch {wanted}"
+        )
     names = ", ".join(model["name"] for model in models["models"])
     raise FileNotFoundError(f"{wanted}: neither a file nor a model in {folder()}; the catalog has: {names}")

@@ -1,4 +1,5 @@
 """Calls that run on threads of their own, so that signals arrive in the caller's; and answers as streams of text."""
+
 from __future__ import annotations
 
 import atexit
@@ -39,8 +40,8 @@ class Generation:
 
 
 class Job:
-    """call(flag) on a thread of its own; cancel() sets the flag. At exit of the interpreter all are cancelled, because a
-    thread that asks for the lock of a finished interpreter ends the process."""
+    """call(flag) on a thread of its own; cancel() sets the flag. At exit of the interpreter all are cancelled, because
+    a thread that asks for the lock of a finished interpreter ends the process."""
 
     _running: "weakref.WeakSet[Job]" = weakref.WeakSet()
 
@@ -53,7 +54,7 @@ class Job:
         def run() -> None:
             try:
                 self.value = call(self.flag)
-            except BaseException as error:  # noqa: BLE001: raised again where the result is asked for.
+            except BaseException as error:  # Raised again where the result is asked for.
                 self.error = error
             self._ended.set()
             done()
@@ -98,7 +99,7 @@ def interruptible(call: Callable[[_prenorm.CancelFlag], Any]) -> Any:
 
 
 class _Answer:
-    """What the thread of an answer and its stream share; the thread does not hold the stream, which can be collected."""
+    """What the thread of an answer and its stream share; the thread holds no stream, which can be collected."""
 
     def __init__(self) -> None:
         self.pieces: "queue.SimpleQueue[Optional[str]]" = queue.SimpleQueue()
@@ -126,12 +127,17 @@ class Stream(Iterator[str]):
     `result` is a Generation once the iterator is at its end or closed. close(), leaving a `with` block, Ctrl-C while
     waiting and giving the stream up end the answer within a layer."""
 
-    def __init__(self, session: _prenorm.Session, prompt: Sequence[int], options: Mapping[str, Any],
-                 release: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        session: _prenorm.Session,
+        prompt: Sequence[int],
+        options: Mapping[str, Any],
+        release: Callable[[], None] = lambda: None,
+    ) -> None:
         arguments = _arguments(options)
         seed = arguments["seed"]
         answer = _Answer()
-        ids = list(prompt)
+        ids = [int(i) for i in prompt]
 
         def generate(flag: _prenorm.CancelFlag) -> Generation:
             return Generation(seed=seed, **session.generate(ids, flag, answer.hand_out, **arguments))

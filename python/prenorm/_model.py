@@ -1,4 +1,5 @@
 """A model, and what it does with a text."""
+
 from __future__ import annotations
 
 import json
@@ -22,8 +23,14 @@ class Model:
         self._idle: list[Session] = []  # Of answers that have ended: what they hold may begin the next prompt.
 
     @classmethod
-    def from_pretrained(cls, name: Union[str, os.PathLike, None] = None, *, use_mmap: bool = True,
-                        progress: Optional[Callable[[float], bool]] = None, **session_options: Any) -> "Model":
+    def from_pretrained(
+        cls,
+        name: Union[str, os.PathLike, None] = None,
+        *,
+        use_mmap: bool = True,
+        progress: Optional[Callable[[float], Optional[bool]]] = None,
+        **session_options: Any,
+    ) -> "Model":
         """A GGUF file, a folder as Hugging Face lays models out, or what `prenorm models` lists: a name of the catalog
         (the default model without one) or OWNER/NAME[:PART] of a hub, fetched before by `prenorm models fetch`.
 
@@ -31,7 +38,8 @@ class Model:
         threads, cache, chunk) are those of the sessions that generate and chat make.
         Errors: FileNotFoundError, OSError, MemoryError, Error with code "bad_model", "unsupported" or "cancelled"."""
         path = _catalog.find(name)
-        return cls(_prenorm.Model.load(path, use_mmap, progress), session_options)
+        report = None if progress is None else lambda share: progress(share) is not False
+        return cls(_prenorm.Model.load(path, use_mmap, report), session_options)
 
     @classmethod
     def from_bytes(cls, data: bytes, **session_options: Any) -> "Model":
@@ -44,7 +52,7 @@ class Model:
 
     @property
     def special_tokens(self) -> dict[str, Any]:
-        """Ids of the beginning ("bos") and end ("eos") of a text, -1 for none, and of all that end an answer ("ends")."""
+        """Ids of the beginning ("bos") and end ("eos") of a text, -1 for none; of all that end an answer ("ends")."""
         return self._model.special_tokens
 
     @property
@@ -62,7 +70,7 @@ class Model:
         return self._model.encode(text, add_special, parse_special)
 
     def decode(self, ids: Sequence[int], *, with_special: bool = False) -> str:
-        return self._model.decode(list(ids), with_special)
+        return self._model.decode([int(i) for i in ids], with_special)
 
     def piece(self, token: int) -> bytes:
         """The bytes that one id stands for, possibly a part of a character."""
@@ -88,24 +96,41 @@ class Model:
 
         return Stream(session._session, ids, {**options, "reuse_prefix": True}, release)
 
-    def render_chat(self, messages: Sequence[Mapping[str, Any]], *, add_generation_prompt: bool = True,
-                    chat_template: str = "", **arguments: Any) -> tuple[str, list[int]]:
+    def render_chat(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        add_generation_prompt: bool = True,
+        chat_template: str = "",
+        **arguments: Any,
+    ) -> tuple[str, list[int]]:
         """The prompt that the model's template makes of `messages`, as text and ids. `arguments` are variables of the
         template: tools, documents, enable_thinking, ... Error "template" with the template's own words."""
         parts = []
         for message in messages:
             fields = {key: value for key, value in message.items() if key not in ("role", "content")}
             parts.append((message["role"], message.get("content") or "", json.dumps(fields) if fields else ""))
-        return self._model.render_chat(parts, add_generation_prompt, json.dumps(arguments) if arguments else "",
-                                       chat_template)
+        return self._model.render_chat(
+            parts, add_generation_prompt, json.dumps(arguments) if arguments else "", chat_template
+        )
 
-    def chat_stream(self, messages: Sequence[Mapping[str, Any]], *,
-                    template_arguments: Optional[Mapping[str, Any]] = None, **options: Any) -> Stream:
+    def chat_stream(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        template_arguments: Optional[Mapping[str, Any]] = None,
+        **options: Any,
+    ) -> Stream:
         """The answer to a whole conversation, piece by piece. Options as of generate."""
         return self.generate(self.render_chat(messages, **(template_arguments or {}))[1], **options)
 
-    def chat(self, messages: Sequence[Mapping[str, Any]], *, template_arguments: Optional[Mapping[str, Any]] = None,
-             **options: Any) -> Generation:
+    def chat(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        template_arguments: Optional[Mapping[str, Any]] = None,
+        **options: Any,
+    ) -> Generation:
         """As chat_stream, all at once."""
         return self.chat_stream(messages, template_arguments=template_arguments, **options).read()
 
@@ -114,8 +139,8 @@ class Model:
         return self._model.infill_prompt(prefix, suffix)
 
     def profile(self, *, prefill: int = 128, decode: int = 32, **session_options: Any) -> Profile:
-        """Times the operators of a prompt of `prefill` tokens and of `decode` tokens behind it: a picture in a notebook, a
-        table as text."""
+        """Times the operators of a prompt of `prefill` tokens and of `decode` tokens behind it: a picture in a
+        notebook, a table as text."""
         session = self.session(**session_options)
         vocabulary = self.config["vocab_size"]
         tokens = [(7919 * i) % vocabulary for i in range(prefill + decode)]
@@ -125,5 +150,8 @@ class Model:
         def phase(part: Sequence[int], step: int) -> tuple[float, list[tuple[Any, ...]]]:
             return interruptible(lambda flag: _prenorm.profile(session._session, list(part), step, flag))
 
-        return Profile(self.config, session.threads, {"prefill": (prefill, *phase(tokens[:prefill], 512)),
-                                                      "decode": (decode, *phase(tokens[prefill:], 1))})
+        return Profile(
+            self.config,
+            session.threads,
+            {"prefill": (prefill, *phase(tokens[:prefill], 512)), "decode": (decode, *phase(tokens[prefill:], 1))},
+        )

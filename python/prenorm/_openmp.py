@@ -5,6 +5,7 @@ a while when they have no work, which takes the processors from the other. The l
 names, so the one that is there already is made visible to the linker before the extension module is loaded, which then
 uses it. What is imported afterwards has made its choice without us: `runtimes` tells, and loading a model warns.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -35,7 +36,7 @@ def _share() -> None:
 
 _before = _mapped()
 _share()
-from . import _prenorm  # noqa: E402: after the runtime that it shall use.
+from . import _prenorm  # noqa: E402 (after the runtime that it shall use)
 
 _used = os.path.realpath(_prenorm.openmp_library())
 _idle = _mapped() - _before - {_used}  # Ours, where another's is used: it never starts a thread.
@@ -54,6 +55,9 @@ def warn_of_several() -> None:
     others = runtimes()[1:]
     if others and not _warned:
         _warned = True
-        warnings.warn(f"several OpenMP runtimes in one process: {_used}, {', '.join(others)}: their threads compete for "
-                      "the processors. Import the package that brings the other one before prenorm.", RuntimeWarning,
-                      stacklevel=4)
+        warnings.warn(
+            f"several OpenMP runtimes in one process: {_used}, {', '.join(others)}: their threads compete for "
+            "the processors. Import the package that brings the other one before prenorm.",
+            RuntimeWarning,
+            stacklevel=4,
+        )

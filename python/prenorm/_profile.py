@@ -1,4 +1,5 @@
 """Times of operators: as rows, as text, and as a picture in notebooks."""
+
 from __future__ import annotations
 
 import html
@@ -6,13 +7,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 # As in the pictures of `prenorm profile`: the palette of Okabe and Ito, normalization with its strongest colour.
-_COLORS = {"norm": "#d55e00", "residual": "#e69f00", "matmul": "#0072b2", "attention": "#56b4e9", "pack": "#009e73",
-           "activation": "#cc79a7", "rope": "#f0e442", "embedding": "#7f5539", "barrier": "#7d858e", "rest": "#c9ced4"}
+_COLORS = {
+    "norm": "#d55e00",
+    "residual": "#e69f00",
+    "matmul": "#0072b2",
+    "attention": "#56b4e9",
+    "pack": "#009e73",
+    "activation": "#cc79a7",
+    "rope": "#f0e442",
+    "embedding": "#7f5539",
+    "barrier": "#7d858e",
+    "rest": "#c9ced4",
+}
 
 
 class Row(NamedTuple):
-    """One kind of operator at one site, in one layer (-1: outside) or summed over them. `ns` is the mean of the threads;
-    bytes and flops are what it must move and compute, all threads together."""
+    """One kind of operator at one site, in one layer (-1: outside) or summed over them. `ns` is the mean of the
+    threads; bytes and flops are what it must move and compute, all threads together."""
 
     kind: str
     site: str
@@ -59,8 +70,12 @@ class Phase:
 class Profile:
     """`phases` maps "prefill" and "decode" to a Phase; `norm_share` to normalization's share of its wall time."""
 
-    def __init__(self, config: Mapping[str, Any], threads: int,
-                 phases: Mapping[str, tuple[int, float, Sequence[tuple[Any, ...]]]]) -> None:
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        threads: int,
+        phases: Mapping[str, tuple[int, float, Sequence[tuple[Any, ...]]]],
+    ) -> None:
         self.config = dict(config)
         self.threads = threads
         self.phases = {name: Phase(*phase) for name, phase in phases.items()}
@@ -75,18 +90,26 @@ class Profile:
             lines.append(_summary(name, phase))
             lines.append(f"  {'kind':<11} {'site':<15} {'calls':>7} {'us/token':>10} {'share':>6} {'GB/s':>7}")
             for row in phase.rows:
-                lines.append(f"  {row.kind:<11} {row.site:<15} {row.calls:>7} {row.ns / phase.tokens / 1e3:>10.2f} "
-                             f"{row.ns / phase.wall_ns:>6.1%} {_rate(row):>7}")
+                lines.append(
+                    f"  {row.kind:<11} {row.site:<15} {row.calls:>7} {row.ns / phase.tokens / 1e3:>10.2f} "
+                    f"{row.ns / phase.wall_ns:>6.1%} {_rate(row):>7}"
+                )
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         parts = [f"<div style='font-family:sans-serif;font-size:13px'><b>{html.escape(_title(self))}</b>"]
         for name, phase in self.phases.items():
-            parts += [f"<p style='margin:10px 0 2px'>{html.escape(_summary(name, phase))}</p>", _bar(phase), _legend(phase),
-                      _table(phase)]
+            parts += [
+                f"<p style='margin:10px 0 2px'>{html.escape(_summary(name, phase))}</p>",
+                _bar(phase),
+                _legend(phase),
+                _table(phase),
+            ]
         if "decode" in self.phases:
-            parts += ["<p style='margin:10px 0 2px'>Norms of each layer, microseconds a token when decoding</p>",
-                      _norm_layers(self.phases["decode"])]
+            parts += [
+                "<p style='margin:10px 0 2px'>Norms of each layer, microseconds a token when decoding</p>",
+                _norm_layers(self.phases["decode"]),
+            ]
         return "".join(parts) + "</div>"
 
 
@@ -96,8 +119,10 @@ def _title(profile: Profile) -> str:
 
 
 def _summary(name: str, phase: Phase) -> str:
-    return (f"{name}: {phase.tokens} tokens in {phase.wall_ns / 1e6:.1f} ms, {phase.tokens_per_second:.0f} tokens/s, "
-            f"normalization {phase.kinds.get('norm', 0.0):.1%}")
+    return (
+        f"{name}: {phase.tokens} tokens in {phase.wall_ns / 1e6:.1f} ms, {phase.tokens_per_second:.0f} tokens/s, "
+        f"normalization {phase.kinds.get('norm', 0.0):.1%}"
+    )
 
 
 def _rate(row: Row) -> str:
@@ -105,8 +130,10 @@ def _rate(row: Row) -> str:
 
 
 def _rect(x: float, y: float, width: float, height: float, color: str, hint: str) -> str:
-    return (f"<rect x='{x:.1f}' y='{y:.1f}' width='{max(width, 0.0):.1f}' height='{height:.1f}' fill='{color}'>"
-            f"<title>{html.escape(hint)}</title></rect>")
+    return (
+        f"<rect x='{x:.1f}' y='{y:.1f}' width='{max(width, 0.0):.1f}' height='{height:.1f}' fill='{color}'>"
+        f"<title>{html.escape(hint)}</title></rect>"
+    )
 
 
 def _bar(phase: Phase) -> str:
@@ -119,8 +146,11 @@ def _bar(phase: Phase) -> str:
 
 
 def _legend(phase: Phase) -> str:
-    items = (f"<span style='margin-right:12px'><span style='color:{_COLORS[kind]}'>&#9632;</span> {kind} {share:.1%}</span>"
-             for kind, share in phase.kinds.items())
+    items = (
+        f"<span style='margin-right:12px;white-space:nowrap'><span style='color:{_COLORS[kind]}'>&#9632;</span> "
+        f"{kind} {share:.1%}</span> "
+        for kind, share in phase.kinds.items()
+    )
     return f"<div>{''.join(items)}</div>"
 
 
@@ -130,8 +160,10 @@ def _table(phase: Phase) -> str:
     for row in phase.rows:
         share = row.ns / phase.wall_ns
         bar = f"<svg width='160' height='12'>{_rect(0, 0, 160 * share, 12, _COLORS[row.kind], f'{share:.1%}')}</svg>"
-        lines.append(f"<tr><td>{row.kind}</td><td>{row.site}</td><td>{row.calls}</td><td>{row.ns / phase.tokens / 1e3:.2f}"
-                     f"</td><td>{share:.1%}</td><td>{_rate(row)}</td><td>{bar}</td></tr>")
+        lines.append(
+            f"<tr><td>{row.kind}</td><td>{row.site}</td><td>{row.calls}</td><td>{row.ns / phase.tokens / 1e3:.2f}"
+            f"</td><td>{share:.1%}</td><td>{_rate(row)}</td><td>{bar}</td></tr>"
+        )
     return f"<details><summary>operators</summary><table><tr>{head}</tr>{''.join(lines)}</table></details>"
 
 
@@ -142,11 +174,21 @@ def _norm_layers(phase: Phase) -> str:
     sites = list(dict.fromkeys(row.site for row in rows))
     cell, left = max(8.0, min(24.0, 600.0 / (1 + max(row.layer for row in rows)))), 120.0
     most = max(row.ns for row in rows)
-    parts = [f"<text x='0' y='{18 * i + 13}' font-size='12' fill='currentColor'>{html.escape(site)}</text>"
-             for i, site in enumerate(sites)]
+    parts = [
+        f"<text x='0' y='{18 * i + 13}' font-size='12' fill='currentColor'>{html.escape(site)}</text>"
+        for i, site in enumerate(sites)
+    ]
     for row in rows:
         micros = row.ns / phase.tokens / 1e3
         height = 16 * row.ns / most
-        parts.append(_rect(left + cell * row.layer, 18 * sites.index(row.site) + 16 - height, cell - 1, height,
-                           _COLORS["norm"], f"layer {row.layer}, {row.site}: {micros:.2f} us a token"))
+        parts.append(
+            _rect(
+                left + cell * row.layer,
+                18 * sites.index(row.site) + 16 - height,
+                cell - 1,
+                height,
+                _COLORS["norm"],
+                f"layer {row.layer}, {row.site}: {micros:.2f} us a token",
+            )
+        )
     return f"<svg width='730' height='{18 * len(sites)}' role='img'>{''.join(parts)}</svg>"

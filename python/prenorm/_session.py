@@ -1,4 +1,5 @@
 """A sequence of tokens with its key-value cache."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -21,14 +22,15 @@ class Session:
     cache     type of keys and values: auto, f32, f16, bf16, q8_0
     chunk     prompt tokens that are evaluated together"""
 
-    def __init__(self, model: "Model", *, context: int = 0, threads: int = 0, cache: str = "auto",
-                 chunk: int = 512) -> None:
+    def __init__(
+        self, model: "Model", *, context: int = 0, threads: int = 0, cache: str = "auto", chunk: int = 512
+    ) -> None:
         self.model = model
         self._session = _prenorm.Session(model._model, context, threads, cache, chunk)
 
     def eval(self, tokens: Sequence[int]) -> None:
         """Evaluates tokens behind those already there. Ctrl-C ends it, and the position is what it was before."""
-        ids = list(tokens)
+        ids = [int(i) for i in tokens]
         interruptible(lambda flag: self._session.eval(ids, flag))
 
     def logits(self) -> numpy.ndarray:

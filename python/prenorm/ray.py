@@ -4,10 +4,11 @@
     ray.init("auto")
     parts = prenorm.ray.map_batches(prompts, "answers", model="/models/model.gguf", max_new_tokens=100)
 
-Every node gets one worker, a process with one copy of the weights; its sessions are threads, one answer each, because a
-model is immutable and nothing here holds the interpreter's lock while it computes. The model's name must mean the same file
-on every node. The caller's machine alone writes the results, so no shared file system is needed.
+Every node gets one worker, a process with one copy of the weights; its sessions are threads, one answer each, because
+a model is immutable and nothing here holds the interpreter's lock while it computes. The model's name must mean the
+same file on every node. The caller's machine alone writes the results, so no shared file system is needed.
 """
+
 from __future__ import annotations
 
 import collections
@@ -34,12 +35,15 @@ __all__ = ["Worker", "map_batches", "workers"]
 
 _ATTEMPTS = 3  # Deaths of workers with the same part, or on the same node, before the job gives up on it.
 _LOOK_FOR_NODES = 10.0  # Seconds.
+_SUFFIXES = {"generate": ".jsonl"}
 
 
 class _Worker:
     """A model on a node. Every method may be called `sessions` times at once."""
 
-    def __init__(self, model: Optional[str], sessions: int = 1, session_options: Optional[Mapping[str, Any]] = None) -> None:
+    def __init__(
+        self, model: Optional[str], sessions: int = 1, session_options: Optional[Mapping[str, Any]] = None
+    ) -> None:
         self._name, self._count, self._options = model, sessions, dict(session_options or {})
         self._lock = threading.Lock()
         self._model: Optional[Model] = None
@@ -51,7 +55,7 @@ class _Worker:
             if self._model is None:
                 model = Model.from_pretrained(self._name, **self._options)
                 for _ in range(self._count):
-                    self._sessions.put(model.session())
+                    self._sessions.put(model)  # Becomes a session when an answer is wanted: encoders have none.
                 self._model = model
         return os.getpid()
 
@@ -62,9 +66,16 @@ class _Worker:
         cannot be answered for stands in "error"."""
         self.ready()
         session = self._sessions.get()
+        if isinstance(session, Model):
+            session = session.session()
         try:
-            return [{"index": first + i, **self._answer(session, row, {**options, "seed": options.get("seed", 0) + first + i})}
-                    for i, row in enumerate(rows)]
+            return [
+                {
+                    "index": first + i,
+                    **self._answer(session, row, {**options, "seed": options.get("seed", 0) + first + i}),
+                }
+                for i, row in enumerate(rows)
+            ]
         finally:
             self._sessions.put(session)
 
@@ -78,8 +89,12 @@ class _Worker:
             answer: Generation = session.generate(ids, **options).read()
         except (Error, ValueError, KeyError) as error:
             return {"error": f"{type(error).__name__}: {error}"}
-        return {"text": answer.text, "finish_reason": answer.finish_reason, "prompt_tokens": answer.prompt_tokens,
-                "tokens": len(answer.ids)}
+        return {
+            "text": answer.text,
+            "finish_reason": answer.finish_reason,
+            "prompt_tokens": answer.prompt_tokens,
+            "tokens": len(answer.ids),
+        }
 
 
 Worker = ray.remote(_Worker)
@@ -97,40 +112,54 @@ class _Part(NamedTuple):
     path: pathlib.Path
 
 
-def map_batches(rows: Iterable[Any], output: Union[str, os.PathLike], *, model: Optional[str] = None,
-                part_rows: int = 64, sessions: Optional[int] = None, session_options: Optional[Mapping[str, Any]] = None,
-                progress: Optional[Callable[[pathlib.Path], None]] = None, **options: Any) -> list[pathlib.Path]:
-    """Generates an answer to every row and writes them, `part_rows` a file, to the folder `output`.
+def map_batches(
+    rows: Iterable[Any],
+    output: Union[str, os.PathLike],
+    *,
+    model: Optional[str] = None,
+    task: str = "generate",
+    part_rows: int = 64,
+    sessions: Optional[int] = None,
+    session_options: Optional[Mapping[str, Any]] = None,
+    progress: Optional[Callable[[pathlib.Path], None]] = None,
+    **options: Any,
+) -> list[pathlib.Path]:
+    """Answers every row and writes the results, `part_rows` a file, to the folder `output`.
 
     rows             strings, lists of chat messages, or objects with "prompt" or "messages"; read as they are needed
     model            as of Model.from_pretrained
+    task             "generate"
     sessions         answers at once on a node; None: as many as Ray gives the node processors
     session_options  of Session; threads is 1 unless given
     progress         called with each part that has been written in this run
     options          of Model.generate; seed (0) is that of row 0, row i has seed + i
 
     Returns the parts in the order of the rows: files of JSON lines, {"index", "text", "finish_reason", "prompt_tokens",
-    "tokens"} or {"index", "error"}. A part appears when it is complete, and its name has a digest of its rows, the model's
-    name and the options: what is there already is not made again, so a job that broke off goes on where it was, and changed
-    rows are made anew. The part of a worker that dies is given to another one; nodes that come later get workers too.
-    Errors: those of loading the model; RuntimeError where no node is left or a part has ended three workers."""
+    "tokens"} or {"index", "error"}. A part appears when it is
+    complete, and its name has a digest of its rows, the model's name and the options: what is there already is not made
+    again, so a job that broke off goes on where it was, and changed rows are made anew. The part of a worker that dies
+    is given to another one; nodes that come later get workers too.
+    Errors: those of loading the model; RuntimeError where no node is left or a part has ended three
+    workers."""
+    if task not in _SUFFIXES:
+        raise ValueError(f"task: expected generate, found {task}")
     folder = pathlib.Path(output)
     folder.mkdir(parents=True, exist_ok=True)
-    digest = json.dumps([str(model), options], sort_keys=True, default=str)
+    digest = json.dumps([str(model), task, options], sort_keys=True, default=str)
     paths: list[pathlib.Path] = []
 
     def missing() -> Iterator[_Part]:
-        for part in _parts(rows, part_rows, folder, digest):
+        for part in _parts(rows, part_rows, folder, digest, _SUFFIXES[task]):
             paths.append(part.path)
             if not part.path.exists():
                 yield part
 
-    def finish(part: _Part, answers: list[dict[str, Any]]) -> None:
-        _write(part.path, "".join(json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers))
+    def finish(part: _Part, results: Any) -> None:
+        _write(part.path, results)
         if progress is not None:
             progress(part.path)
 
-    job = _Job(missing(), model, sessions, {"threads": 1, **(session_options or {})}, options)
+    job = _Job(missing(), task, model, sessions, {"threads": 1, **(session_options or {})}, options)
     try:
         job.run(finish)
     finally:
@@ -138,22 +167,23 @@ def map_batches(rows: Iterable[Any], output: Union[str, os.PathLike], *, model: 
     return paths
 
 
-def _parts(rows: Iterable[Any], part_rows: int, folder: pathlib.Path, digest: str) -> Iterator[_Part]:
+def _parts(rows: Iterable[Any], part_rows: int, folder: pathlib.Path, digest: str, suffix: str) -> Iterator[_Part]:
     iterator = iter(rows)
     for number in itertools.count():
         some = list(itertools.islice(iterator, part_rows))
         if not some:
             return
         text = json.dumps([digest, number * part_rows, some], sort_keys=True)
-        name = f"part-{number:06d}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.jsonl"
+        name = f"part-{number:06d}-{hashlib.sha256(text.encode()).hexdigest()[:12]}{suffix}"
         yield _Part(number, number * part_rows, some, folder / name)
 
 
-def _write(path: pathlib.Path, text: str) -> None:
+def _write(path: pathlib.Path, results: Any) -> None:
     """The whole file or none, whatever happens to the machine meanwhile."""
+    content = "".join(json.dumps(result, ensure_ascii=False) + "\n" for result in results).encode()
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    with open(draft, "w", encoding="utf-8") as file:
-        file.write(text)
+    with open(draft, "wb") as file:
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
     os.replace(draft, path)
@@ -163,14 +193,18 @@ def _nodes() -> list[Mapping[str, Any]]:
     return [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) >= 1]
 
 
-def _hire(node: Mapping[str, Any], model: Optional[str], sessions: Optional[int],
-          session_options: Mapping[str, Any]) -> tuple[Any, int]:
+def _hire(
+    node: Mapping[str, Any], model: Optional[str], sessions: Optional[int], session_options: Mapping[str, Any]
+) -> tuple[Any, int]:
     """A worker for a node, and how many answers it makes at once. It takes all processors that it uses."""
     threads = max(1, session_options.get("threads", 1))
     cpus = int(node["Resources"]["CPU"])
     count = sessions or max(1, cpus // threads)
-    actor = Worker.options(num_cpus=min(cpus, count * threads), max_concurrency=count,
-                           scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False))
+    actor = Worker.options(
+        num_cpus=min(cpus, count * threads),
+        max_concurrency=count,
+        scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
+    )
     return actor.remote(model, count, {"threads": threads, **session_options}), count
 
 
@@ -183,9 +217,16 @@ class _Employed(NamedTuple):
 class _Job:
     """Hands parts to workers, and those of the dead to others."""
 
-    def __init__(self, parts: Iterator[_Part], model: Optional[str], sessions: Optional[int],
-                 session_options: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-        self._parts = parts
+    def __init__(
+        self,
+        parts: Iterator[_Part],
+        task: str,
+        model: Optional[str],
+        sessions: Optional[int],
+        session_options: Mapping[str, Any],
+        options: Mapping[str, Any],
+    ) -> None:
+        self._parts, self._exhausted, self._task = parts, False, task
         self._redo: "collections.deque[_Part]" = collections.deque()
         self._model, self._sessions, self._session_options, self._options = model, sessions, session_options, options
         self._workers: dict[str, _Employed] = {}  # By node.
@@ -193,29 +234,27 @@ class _Job:
         self._deaths: "collections.Counter[Union[str, int]]" = collections.Counter()  # By node, and by part.
         self._looked = 0.0
 
-    def run(self, finish: Callable[[_Part, list[dict[str, Any]]], None]) -> None:
+    def run(self, finish: Callable[[_Part, Any], None]) -> None:
         part = self._next()
         if part is None:
             return  # All there: no node needs to load anything.
         self._redo.append(part)
-        while True:
+        while self._redo or not self._exhausted or any(part is not None for _, part in self._under_way.values()):
             self._look_for_nodes()
             if not self._under_way:
-                if self._redo:
-                    raise RuntimeError("prenorm.ray: no node is left that a worker can run on")
-                return
+                raise RuntimeError("prenorm.ray: no node is left that a worker can run on")
             done, _ = ray.wait(list(self._under_way), num_returns=1, timeout=_LOOK_FOR_NODES)
             for reference in done:
                 worker, part = self._under_way.pop(reference)
                 try:
-                    answers = ray.get(reference)
+                    results = ray.get(reference)
                 except RayTaskError:
                     raise  # An error of our own, e.g. of the model's file: the same everywhere.
                 except RayError as error:
                     self._bury(worker, part, error)
                     continue
                 if part is not None:
-                    finish(part, answers)
+                    finish(part, results)
                 for _ in range(1 if part is not None else worker.sessions + 1):  # One waits, so that no session does.
                     self._assign(worker)
 
@@ -224,19 +263,25 @@ class _Job:
             ray.kill(worker.actor)
 
     def _next(self) -> Optional[_Part]:
-        return self._redo.popleft() if self._redo else next(self._parts, None)
+        if self._redo:
+            return self._redo.popleft()
+        part = None if self._exhausted else next(self._parts, None)
+        self._exhausted = part is None
+        return part
 
     def _assign(self, worker: _Employed) -> None:
         if self._workers.get(worker.node) is not worker:
             return  # Buried meanwhile.
         part = self._next()
         if part is not None:
-            reference = worker.actor.generate.remote(part.rows, part.first, self._options)
+            call = getattr(worker.actor, self._task)
+            reference = call.remote(part.rows, part.first, self._options)
             self._under_way[reference] = (worker, part)
 
     def _bury(self, worker: _Employed, part: Optional[_Part], error: RayError) -> None:
         if self._workers.get(worker.node) is worker:
             del self._workers[worker.node]
+            ray.kill(worker.actor)  # It may live where only a result was lost, and would keep its processors.
             self._deaths[worker.node] += 1
             self._looked = 0.0
         if part is None:

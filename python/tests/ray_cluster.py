@@ -1,4 +1,5 @@
 """prenorm.ray on a cluster of two nodes in this machine, one of which is killed in the middle: python -m unittest."""
+
 import json
 import os
 import pathlib
@@ -20,10 +21,16 @@ OPTIONS = {"max_new_tokens": TOKENS, "ignore_end_tokens": True, "temperature": 1
 class RayTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        config = {"health_check_initial_delay_ms": 1000, "health_check_period_ms": 500,
-                  "health_check_failure_threshold": 10, "worker_niceness": 0}
-        cls.cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False,
-                                                                    "_system_config": config})
+        config = {
+            "health_check_initial_delay_ms": 1000,
+            "health_check_period_ms": 500,
+            "health_check_failure_threshold": 10,
+            "agent_register_timeout_ms": 60000,
+            "worker_niceness": 0,
+        }
+        cls.cluster = Cluster(
+            initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False, "_system_config": config}
+        )
         cls.second = cls.cluster.add_node(num_cpus=1)
         ray.init(address=cls.cluster.address, log_to_driver=False)
         cls.cluster.wait_for_nodes()
@@ -41,8 +48,14 @@ class RayTest(unittest.TestCase):
 
     def map(self, rows, **options):
         self.written.clear()
-        return prenorm.ray.map_batches(rows, self.folder.name, model=os.path.abspath(TINY), part_rows=5,
-                                       progress=self.written.append, **{**OPTIONS, **options})
+        return prenorm.ray.map_batches(
+            rows,
+            self.folder.name,
+            model=os.path.abspath(TINY),
+            part_rows=5,
+            progress=self.written.append,
+            **{**OPTIONS, **options},
+        )
 
     @staticmethod
     def read(paths):
@@ -52,8 +65,11 @@ class RayTest(unittest.TestCase):
         workers = prenorm.ray.workers(os.path.abspath(TINY), threads=1)
         self.assertEqual(len(set(ray.get([worker.ready.remote() for worker in workers]))), 2)
         messages = [{"role": "user", "content": "Tell me a story."}]
-        answers = ray.get(workers[0].generate.remote([messages, {"messages": messages}, {"nothing": 1}, "a " * 600], 7,
-                                                     {"max_new_tokens": 10}))
+        answers = ray.get(
+            workers[0].generate.remote(
+                [messages, {"messages": messages}, {"nothing": 1}, "a " * 600], 7, {"max_new_tokens": 10}
+            )
+        )
         wanted = prenorm.Model.from_pretrained(TINY).chat(messages, max_new_tokens=10)
         self.assertEqual([answer.get("text") for answer in answers], [wanted.text, wanted.text, None, None])
         self.assertEqual([answer["index"] for answer in answers], [7, 8, 9, 10])
@@ -80,7 +96,7 @@ class RayTest(unittest.TestCase):
         self.assertEqual(sorted(self.written), sorted([changed[1], changed[3]]))
         again = self.read(changed)
         self.assertEqual((again[:6], again[7:]), (found[:6], found[7:]))
-        others = prenorm.ray._parts(rows, 5, pathlib.Path(self.folder.name), "other options")
+        others = prenorm.ray._parts(rows, 5, pathlib.Path(self.folder.name), "other options", ".jsonl")
         self.assertFalse({part.path for part in others} & set(paths))
 
     def test_3_errors_of_the_model_arrive(self):
@@ -109,8 +125,14 @@ class RayTest(unittest.TestCase):
 
         killed = []
         with mock.patch.object(prenorm.ray, "_Job", Watched):
-            paths = prenorm.ray.map_batches(self.rows, self.folder.name, model=os.path.abspath(TINY), part_rows=5,
-                                            progress=kill_the_second_at_work, **OPTIONS)
+            paths = prenorm.ray.map_batches(
+                self.rows,
+                self.folder.name,
+                model=os.path.abspath(TINY),
+                part_rows=5,
+                progress=kill_the_second_at_work,
+                **OPTIONS,
+            )
         self.assertTrue(killed)
         self.assertEqual({node for node, _ in lost}, {second.node_id})
         self.assertTrue(any(part is not None for _, part in lost))

@@ -1,4 +1,5 @@
 """Models and sessions of the Python package, on the tiny model that PRENORM_TINY_MODEL names: python -m unittest."""
+
 import _thread
 import gc
 import os
@@ -26,7 +27,7 @@ def long_tiny():
     data = bytearray(pathlib.Path(TINY).read_bytes())
     key = b".context_length"
     at = data.index(key) + len(key) + 4  # The number stands behind its type.
-    data[at:at + 4] = CONTEXT.to_bytes(4, "little")
+    data[at : at + 4] = CONTEXT.to_bytes(4, "little")
     return bytes(data)
 
 
@@ -64,18 +65,20 @@ class ModelTest(unittest.TestCase):
         text = "Once there was a möwe"
         ids = self.model.encode(text, add_special=False)
         self.assertEqual(self.model.decode(ids), text)
+        self.assertEqual(self.model.decode(np.array(ids)), text)
         self.assertEqual(b"".join(self.model.piece(i) for i in ids).strip(), text.encode())
         special = self.model.special_tokens
         self.assertIn(special["eos"], special["ends"])
 
     def test_from_bytes_answers_alike(self):
         other = prenorm.Model.from_bytes(pathlib.Path(TINY).read_bytes())
-        self.assertEqual("".join(self.model.generate("Once", max_new_tokens=8)),
-                         "".join(other.generate("Once", max_new_tokens=8)))
+        self.assertEqual(
+            "".join(self.model.generate("Once", max_new_tokens=8)), "".join(other.generate("Once", max_new_tokens=8))
+        )
 
     def test_progress_cancels_and_raises(self):
         shares = []
-        prenorm.Model.from_pretrained(TINY, progress=lambda share: shares.append(share) or True)
+        prenorm.Model.from_pretrained(TINY, progress=shares.append)
         self.assertEqual(shares, sorted(shares))
         with self.assertRaises(prenorm.Error) as raised:
             prenorm.Model.from_pretrained(TINY, progress=lambda share: False)
@@ -160,8 +163,9 @@ class GenerateTest(unittest.TestCase):
     def test_stop_string(self):
         text = "".join(self.model.generate("Once there was", max_new_tokens=20))
         stop = text[5:9]
-        self.assertEqual("".join(self.model.generate("Once there was", max_new_tokens=20, stop=stop)),
-                         text[:text.index(stop)])
+        self.assertEqual(
+            "".join(self.model.generate("Once there was", max_new_tokens=20, stop=stop)), text[: text.index(stop)]
+        )
 
     def test_leaving_early_ends_the_answer(self):
         with self.long_model.generate("Once", **LONG) as stream:
@@ -193,15 +197,18 @@ class GenerateTest(unittest.TestCase):
         self.assertEqual(session.position, 3)
 
     def test_exit_while_an_answer_is_made(self):
-        code = ("import prenorm, sys\n"
-                f"model = prenorm.Model.from_pretrained(sys.argv[1], context={CONTEXT})\n"
-                "stream = model.generate('Once', ignore_end_tokens=True)\n"
-                "print(next(stream))\n")
+        code = (
+            "import prenorm, sys\n"
+            f"model = prenorm.Model.from_pretrained(sys.argv[1], context={CONTEXT})\n"
+            "stream = model.generate('Once', ignore_end_tokens=True)\n"
+            "print(next(stream))\n"
+        )
         with tempfile.NamedTemporaryFile(suffix=".gguf") as file:
             file.write(long_tiny())
             file.flush()
-            done = subprocess.run([sys.executable, "-c", code, file.name], capture_output=True, text=True, timeout=100,
-                                  check=False)
+            done = subprocess.run(
+                [sys.executable, "-c", code, file.name], capture_output=True, text=True, timeout=100, check=False
+            )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_other_threads_run_while_it_computes(self):

@@ -1,4 +1,5 @@
 """The norms of the Python package against their formulas in float64: python -m unittest."""
+
 import subprocess
 import sys
 import unittest
@@ -54,8 +55,9 @@ class NormTest(unittest.TestCase):
         self.close(total, self.x + self.f)
         self.close(out, rms(total, self.gain))
         total = self.x.copy()
-        out, same = norm.residual_layer_norm(total, self.f, self.gain, self.bias, eps=1e-5, sum=total,
-                                             form="scaled_input", alpha=2.5)
+        out, same = norm.residual_layer_norm(
+            total, self.f, self.gain, self.bias, eps=1e-5, sum=total, form="scaled_input", alpha=2.5
+        )
         self.assertIs(same, total)
         self.close(total, 2.5 * self.x + self.f)
         self.close(out, layer(total, self.gain, self.bias))
@@ -83,8 +85,9 @@ class NormTest(unittest.TestCase):
         last = np.ascontiguousarray(x.transpose(0, 2, 1))
         self.close(norm.group_norm(last, 3, gain, bias, eps=1e-5, channels_last=True), wanted.transpose(0, 2, 1))
         running_mean, running_variance = np.zeros(12, np.float32), np.ones(12, np.float32)
-        found = norm.batch_norm_train(x, gain, bias, eps=1e-5, running_mean=running_mean,
-                                      running_variance=running_variance)
+        found = norm.batch_norm_train(
+            x, gain, bias, eps=1e-5, running_mean=running_mean, running_variance=running_variance
+        )
         self.close(found, layer(x, axis=(0, 2)) * gain[:, None] + bias[:, None])
         self.close(running_mean, 0.1 * x.mean((0, 2)))
         self.close(running_variance, 0.9 + 0.1 * x.var((0, 2), ddof=1), 1e-5)
@@ -106,8 +109,17 @@ class NormTest(unittest.TestCase):
 
     def test_refuses(self):
         refused = (ValueError, TypeError)
-        for x in (self.x[..., ::2], self.x[..., ::-1], self.x[::-1], self.x.transpose(1, 0, 2), self.x.astype(np.float64),
-                  self.x.view(np.uint32), np.float32(1), [1.0, 2.0], np.broadcast_to(self.gain, (3, 96))):
+        for x in (
+            self.x[..., ::2],
+            self.x[..., ::-1],
+            self.x[::-1],
+            self.x.transpose(1, 0, 2),
+            self.x.astype(np.float64),
+            self.x.view(np.uint32),
+            np.float32(1),
+            [1.0, 2.0],
+            np.broadcast_to(self.gain, (3, 96)),
+        ):
             with self.assertRaises(refused):
                 norm.rms_norm(x, eps=1e-5, out=np.empty(np.shape(x), np.float32))
         with self.assertRaisesRegex(ValueError, "uint16"):
@@ -145,13 +157,15 @@ class NormTest(unittest.TestCase):
     @unittest.skipIf(torch is None, "torch is not installed")
     def test_one_openmp_runtime_beside_torch(self):
         def runtimes(first, second):
-            code = (f"import {first}, {second}\n"
-                    "torch.ones(999, 999) @ torch.ones(999, 999)\n"
-                    "prenorm.norm.rms_norm(torch.ones(4000, 400), eps=1e-5)\n"
-                    "print(len(prenorm.openmp_runtimes()))\n"
-                    "with __import__('warnings').catch_warnings(record=True) as caught:\n"
-                    "    prenorm._openmp.warn_of_several()\n"
-                    "print(len(caught))\n")
+            code = (
+                f"import {first}, {second}\n"
+                "torch.ones(999, 999) @ torch.ones(999, 999)\n"
+                "prenorm.norm.rms_norm(torch.ones(4000, 400), eps=1e-5)\n"
+                "print(len(prenorm.openmp_runtimes()))\n"
+                "with __import__('warnings').catch_warnings(record=True) as caught:\n"
+                "    prenorm._openmp.warn_of_several()\n"
+                "print(len(caught))\n"
+            )
             done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
             return done.stdout.split()
 

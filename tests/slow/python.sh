@@ -10,7 +10,8 @@ if [ -z "$work" ]; then
   trap 'rm -rf "$work"' EXIT
 fi
 mkdir -p "$work"
-rm -rf "$work"/{src,dist,wheels,elsewhere,use,torch}
+# The build too: files of an sdist have one date, so a change would not be seen.
+rm -rf "$work"/{src,build,dist,wheels,elsewhere,use,torch}
 
 [ -x "$work/make/bin/auditwheel" ] || {
   python3 -m venv "$work/make"
@@ -22,7 +23,8 @@ tar -xf "$work"/dist/prenorm-*.tar.gz -C "$work/src" --strip-components=1
 "$work/make/bin/pip" wheel -q --no-deps -C build-dir="$work/build" -w "$work/dist" "$work/src" >"$work/log" 2>&1 ||
   { tail -n 40 "$work/log"; exit 1; }
 # The libraries that the module needs go into the wheel, under names of their own.
-PATH=$work/make/bin:$PATH auditwheel -q repair -w "$work/wheels" "$work"/dist/*.whl
+PATH=$work/make/bin:$PATH auditwheel repair -w "$work/wheels" "$work"/dist/*.whl >"$work/log" 2>&1 ||
+  { tail -n 40 "$work/log"; exit 1; }
 ls -l "$work"/dist/*.tar.gz "$work"/wheels/*.whl
 
 # check NAME PYTHON VENV-OPTION TEST...: installs the wheel into a new environment of PYTHON and runs tests there.
