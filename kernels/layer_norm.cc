@@ -2,6 +2,7 @@
 #include "kernels/layer_norm.h"
 
 #include "hwy/base.h"
+#include "kernels/middle_rows.h"
 #include "kernels/norm_check.h"
 
 namespace prenorm {
@@ -11,7 +12,21 @@ void LayerNorm(const X* x, size_t x_stride, const Affine* gain, const Affine* bi
                size_t rows, size_t cols, const LayerNormOptions& options) {
   if (rows == 0) return;
   HWY_DASSERT(CheckNorm("LayerNorm", x, x_stride, out, out_stride, rows, cols, options.eps).ok());
-  LayerNormDispatch(MakeLayerNormCall(x, x_stride, gain, bias, out, out_stride, rows, cols, options));
+  const auto run = [&](size_t begin, size_t end) {
+    LayerNormDispatch(MakeLayerNormCall(x + begin * x_stride, x_stride, gain, bias, out + begin * out_stride,
+                                        out_stride, end - begin, cols, options));
+  };
+  if constexpr (std::is_same_v<Out, bf16>) {
+    const auto may_be = [&](size_t row) { return MayBeBalanced(x + row * x_stride, cols); };
+    const auto precise = [&](size_t row) HWY_NOINLINE {
+      const auto values = BalancedValues(x + row * x_stride, cols);
+      if (!values) return false;
+      PreciseLayerRow(x + row * x_stride, *values, gain, bias, out + row * out_stride, cols, options);
+      return true;
+    };
+    return RunAround(rows, may_be, precise, run);
+  }
+  run(0, rows);
 }
 
 #define PRENORM_NORM(X, AFFINE, OUT)                                                                                 \

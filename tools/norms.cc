@@ -19,6 +19,7 @@ std::string Json(const std::vector<AccuracyRow>& rows) {
   for (const AccuracyRow& row : rows) {
     json["results"].push_back({{"op", row.op},
                                {"in", row.in},
+                               {"gain", row.gain},
                                {"out", row.out},
                                {"target", row.target},
                                {"mode", row.mode},
@@ -35,37 +36,51 @@ std::string Json(const std::vector<AccuracyRow>& rows) {
   return JsonLine(json);
 }
 
+// "f32 * bf16 > f32": x, gain and output.
+std::string Types(const AccuracyRow& row) {
+  return row.in + (row.gain == "none" ? "" : " * " + row.gain) + " > " + row.out;
+}
+
 std::string Table(const std::vector<AccuracyRow>& rows) {
   char line[256];
   std::string text, target;
   for (const AccuracyRow& row : rows) {
     if (row.target != target) {
       target = row.target;
-      text += (text.empty() ? "" : "\n") + target + ": errors in units of the last place of the output, in % of the values\n";
-      std::snprintf(line, sizeof line, "%-20s %-15s %-11s %6s %6s %6s %6s %6s %6s %9s %9s %8s\n", "operation", "mode", "types", "<=0.5",
-                    "<=1", "<=1.5", "<=2", "<=3", "more", "p99.9", "max", "promise");
+      text += (text.empty() ? "" : "\n") + target +
+              ": errors in units of the last place of the output, in % of the values\n";
+      std::snprintf(line, sizeof line, "%-20s %-15s %-16s %6s %6s %6s %6s %6s %6s %9s %9s %8s\n", "operation", "mode",
+                    "types", "<=0.5", "<=1", "<=1.5", "<=2", "<=3", "more", "p99.9", "max", "promise");
       text += line;
     }
-    std::snprintf(line, sizeof line, "%-20s %-15s %-4s-> %-4s %6.2f %6.2f %6.2f %6.2f %6.2f %6.2f %9.3g %9.3g %8s\n", row.op.c_str(),
-                  row.mode.c_str(), row.in.c_str(), row.out.c_str(), 100 * row.histogram[0], 100 * row.histogram[1],
-                  100 * row.histogram[2], 100 * row.histogram[3], 100 * row.histogram[4], 100 * row.histogram[5], row.p999_ulp,
-                  row.max_ulp, row.holds ? "holds" : "BROKEN");
+    std::snprintf(line, sizeof line, "%-20s %-15s %-16s %6.2f %6.2f %6.2f %6.2f %6.2f %6.2f %9.3g %9.3g %8s\n",
+                  row.op.c_str(), row.mode.c_str(), Types(row).c_str(), 100 * row.histogram[0], 100 * row.histogram[1],
+                  100 * row.histogram[2], 100 * row.histogram[3], 100 * row.histogram[4], 100 * row.histogram[5],
+                  row.p999_ulp, row.max_ulp, row.holds ? "holds" : "BROKEN");
     text += line;
   }
-  return text + "\nLayerNorm promises an absolute error, hence many units where gain * x^ and the bias cancel. Promises: --json.\n";
+  return text +
+         "\nLayerNorm promises an absolute error, hence many units where gain * x^ and the bias cancel. Promises: "
+         "--json.\n";
 }
 
 }  // namespace
 
 int RunNorms(const Options& options) {
   if (!options.accuracy) {
-    return Fail(Status(StatusCode::kInvalidArgument,
-                       "There is nothing to do.\n--accuracy: expected, not found\nFor example: prenorm norms --accuracy"));
+    return Fail(
+        Status(StatusCode::kInvalidArgument,
+               "There is nothing to do.\n--accuracy: expected, not found\nFor example: prenorm norms --accuracy"));
   }
   if (options.cols_max < 1) return Fail(OutOfRange("--cols-max", options.cols_max, "1 or more"));
   if (!options.target.empty()) {
     if (Status status = ForceTarget(options.target); !status.ok()) {
       return Fail(Status(StatusCode::kInvalidArgument, status.message()));
+    }
+  }
+  if (!options.export_rows.empty()) {
+    if (Status status = ExportNormRows(static_cast<size_t>(options.cols_max), options.export_rows); !status.ok()) {
+      return Fail(status);
     }
   }
   const std::vector<AccuracyRow> rows =

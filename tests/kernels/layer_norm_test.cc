@@ -253,6 +253,35 @@ TEST(LayerNormTest, Bf16AffineEqualsF32AffineOfTheSameValues) {  // N17
   });
 }
 
+// 1 + 131/256 lies at the middle between two bf16 numbers, 1 + 65/128 and the even one, 1 + 66/128. x^ is 1, or below 1
+// by eps / (2 sigma^2), far less than f32 can hold; and so for -1 with a negative bias.
+template <typename X>
+void ExpectMiddlesDecidedBySmallestParts(float low, float high) {
+  const size_t cols = 38;
+  std::vector<X> x;
+  for (size_t i = 0; i < cols; ++i) x.push_back(Narrow<X>(i % 2 == 0 ? high : low));
+  for (const float sign : {1.0f, -1.0f}) {
+    const std::vector<bf16> gain(cols, ToBf16(1.0f)), bias(cols, ToBf16(sign * 131.0f / 256));
+    for (const float eps : {0.0f, 1e-12f}) {
+      std::vector<bf16> y = Narrowed<bf16>(std::vector<float>(cols));
+      LayerNorm(x.data(), cols, gain.data(), bias.data(), y.data(), cols, 1, cols, Eps(eps));
+      const float middle = eps > 0.0f ? 1.0f + 65.0f / 128 : 1.0f + 66.0f / 128;
+      for (size_t i = 0; i < cols; ++i) {
+        const float x_hat = i % 2 == 0 ? 1.0f : -1.0f;
+        const float expected = x_hat == sign ? sign * middle : x_hat + sign * 131.0f / 256;
+        ASSERT_EQ(ToF32(y[i]), expected) << low << " and " << high << " eps " << eps << " col " << i;
+      }
+    }
+  }
+}
+
+TEST(LayerNormTest, RowsOfTwoValuesIntoBf16AreDecidedBeyondF32) {
+  ExpectMiddlesDecidedBySmallestParts<float>(-3.3f, 3.3f);
+  ExpectMiddlesDecidedBySmallestParts<bf16>(-3.3f, 3.3f);
+  ExpectMiddlesDecidedBySmallestParts<float>(1e4f, 1e4f + 7.0f);
+  ExpectMiddlesDecidedBySmallestParts<bf16>(-1e6f, 40.0f);
+}
+
 TEST(LayerNormTest, ZeroRowsTouchNothing) {
   LayerNorm(kNone, 0, kNone, kNone, static_cast<float*>(nullptr), 0, 0, 8, Eps(1e-6f));
 }

@@ -174,6 +174,51 @@ TEST(RmsNormTest, Bf16OutIsRoundedOnce) {  // N16
   });
 }
 
+// 1 + 131/256 lies at the middle between two bf16 numbers, 1 + 65/128 and the even one, 1 + 66/128. x^ is 1, or below 1
+// by eps / (2 x^2), far less than f32 can hold.
+template <typename X>
+void ExpectMiddlesDecidedBySmallestParts(float magnitude) {
+  const size_t cols = 37;
+  std::vector<X> x;
+  for (size_t i = 0; i < cols; ++i) x.push_back(Narrow<X>(i % 3 == 1 ? -magnitude : magnitude));
+  const std::vector<bf16> gain(cols, ToBf16(131.0f / 256));
+  for (const float eps : {0.0f, 1e-12f, 1e-6f}) {
+    for (const EpsPlacement placement : {EpsPlacement::kInsideRoot, EpsPlacement::kOutsideRoot}) {
+      RmsNormOptions options = Eps(eps);
+      options.gain_form = GainForm::kOnePlusGain;
+      options.eps_placement = placement;
+      std::vector<bf16> y(cols);
+      RmsNorm(x.data(), cols, gain.data(), y.data(), cols, 1, cols, options);
+      const float expected = eps > 0.0f ? 1.0f + 65.0f / 128 : 1.0f + 66.0f / 128;
+      for (size_t i = 0; i < cols; ++i) {
+        ASSERT_EQ(ToF32(y[i]), i % 3 == 1 ? -expected : expected) << magnitude << " eps " << eps << " col " << i;
+      }
+    }
+  }
+}
+
+TEST(RmsNormTest, RowsOfOneMagnitudeIntoBf16AreDecidedBeyondF32) {  // N16
+  for (const float magnitude : {3.3f, 1e4f, 77.7f}) {
+    ExpectMiddlesDecidedBySmallestParts<float>(magnitude);
+    ExpectMiddlesDecidedBySmallestParts<bf16>(magnitude);
+  }
+  // Its neighbours are computed as ever, and so are rows that only begin alike.
+  const size_t cols = 40;
+  std::vector<float> x = RandomRow(3 * cols, 7);
+  std::fill_n(&x[cols], cols, 2.5f);
+  std::vector<bf16> together(3 * cols), alone(3 * cols);
+  RmsNorm(x.data(), cols, nullptr, together.data(), cols, 3, cols, Eps(1e-6f));
+  for (size_t r = 0; r < 3; ++r) RmsNorm(&x[r * cols], cols, nullptr, &alone[r * cols], cols, 1, cols, Eps(1e-6f));
+  EXPECT_TRUE(SameBits(together, alone));
+  EXPECT_EQ(ToF32(together[cols]), 1.0f);
+  x.assign(cols, 2.5f);
+  x.back() = std::numeric_limits<float>::infinity();
+  std::vector<bf16> y(cols);
+  RmsNorm(x.data(), cols, nullptr, y.data(), cols, 1, cols, Eps(1e-6f));
+  EXPECT_EQ(ToF32(y[0]), 0.0f);
+  EXPECT_TRUE(std::isnan(ToF32(y.back())));
+}
+
 // The plain result of one variant, element by element from long double.
 template <typename X, typename Gain, typename Out>
 void ExpectRows(const X* x, size_t x_stride, const Gain* gain, const Out* out, size_t out_stride, size_t rows,

@@ -25,5 +25,18 @@ TEST(TargetTest, RefusesAnUnknownNameAndListsTheCompiledOnes) {
   EXPECT_NE(status.message().find(CompiledTargets().front()), std::string::npos) << status.message();
 }
 
+// One test a target, so that the report of every run names what this machine leaves untested.
+class EveryCompiledTargetTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryCompiledTargetTest, Runs) {
+  const Status status = ForceTarget(GetParam());
+  if (!status.ok()) GTEST_SKIP() << status.message() << "\nkernels for " << GetParam() << " are compiled, not tested";
+  EXPECT_EQ(ActiveTarget(), GetParam());
+  ASSERT_TRUE(ForceTarget("").ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryCompiledTargetTest, testing::ValuesIn(CompiledTargets()),
+                         [](const auto& target) { return target.param; });
+
 }  // namespace
 }  // namespace prenorm

@@ -1,5 +1,9 @@
 // prenorm norms from outside, on short rows: every promise holds and the report adds up.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <set>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -16,10 +20,12 @@ TEST(NormsCliTest, EveryPromiseHoldsOnShortRows) {
   ASSERT_EQ(result.exit_code, 0) << result.err << result.out;
   const json object = json::parse(result.out);
   EXPECT_EQ(object.at("schema"), 1);
-  std::set<std::string> ops;
+  std::set<std::string> ops, rms_modes, gains;
   for (const json& row : object.at("results")) {
     SCOPED_TRACE(row.dump());
     ops.insert(row.at("op").get<std::string>());
+    gains.insert(row.at("gain").get<std::string>());
+    if (row.at("op") == "rms_norm") rms_modes.insert(row.at("mode").get<std::string>());
     EXPECT_EQ(row.at("holds"), true);
     EXPECT_EQ(row.at("cols_max"), 65);
     EXPECT_GT(row.at("values"), 10);
@@ -32,8 +38,12 @@ TEST(NormsCliTest, EveryPromiseHoldsOnShortRows) {
     EXPECT_NEAR(sum, 1.0, 1e-9);
     EXPECT_TRUE(row.at("op") != "rms_norm" || row.at("out") != "f32" || row.at("max_ulp") <= 4.0);
   }
-  EXPECT_EQ(ops, (std::set<std::string>{"rms_norm", "layer_norm", "residual_rms_norm", "residual_layer_norm", "softmax",
-                                        "log_sum_exp"}));
+  EXPECT_EQ(ops,
+            (std::set<std::string>{"rms_norm", "layer_norm", "residual_rms_norm", "residual_layer_norm", "group_norm",
+                                   "instance_norm", "batch_norm_train", "batch_norm_eval", "softmax", "log_sum_exp"}));
+  EXPECT_EQ(rms_modes, (std::set<std::string>{"lanes", "exact", "exact, no gain", "lanes, 1 + gain", "exact, 1 + gain",
+                                              "eps outside", "cast llama", "cast gemma"}));
+  EXPECT_EQ(gains, (std::set<std::string>{"none", "f32", "bf16"}));
 }
 
 TEST(NormsCliTest, MeasuresOneTargetWhereAsked) {
@@ -48,10 +58,37 @@ TEST(NormsCliTest, MeasuresOneTargetWhereAsked) {
 TEST(NormsCliTest, PrintsAHistogram) {
   const CommandResult result = RunCommand({"norms", "--accuracy", "--cols-max", "8"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  for (const char* part : {"<=0.5", "rms_norm", "holds", "f32 -> bf16"}) {
+  for (const char* part : {"<=0.5", "rms_norm", "holds", "f32 * f32 > bf16"}) {
     EXPECT_NE(result.out.find(part), std::string::npos) << part << "\n" << result.out;
   }
   EXPECT_EQ(RunCommand({"norms"}).exit_code, 2);
+}
+
+TEST(NormsCliTest, ExportsTheRowsForOtherPrograms) {
+  const std::string path = testing::TempDir() + "norms_cli_test_rows.f32";
+  const CommandResult result = RunCommand({"norms", "--accuracy", "--cols-max", "8", "--export-rows", path, "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::ifstream index_file(path + ".json"), file(path, std::ios::binary);
+  const json index = json::parse(index_file);
+  std::vector<float> values(std::filesystem::file_size(path) / sizeof(float));
+  file.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(float)));
+  std::set<std::string> kinds;
+  for (const json& row : index.at("rows")) {
+    SCOPED_TRACE(row.dump());
+    kinds.insert(row.at("kind").get<std::string>());
+    const size_t cols = row.at("cols"), offset = row.at("offset"), gain = row.at("gain");
+    ASSERT_LE(offset + cols, values.size());
+    EXPECT_LE(gain + cols, values.size());
+    EXPECT_EQ(row.at("eps").empty(), row.at("kind") == "softmax");
+    if (row.at("name") == "alternating") {
+      EXPECT_EQ(values[offset], 3.3f);
+    }
+  }
+  EXPECT_EQ(kinds, (std::set<std::string>{"norm", "softmax"}));
+  std::remove(path.c_str());
+  std::remove((path + ".json").c_str());
+  EXPECT_EQ(RunCommand({"norms", "--accuracy", "--cols-max", "8", "--export-rows", "/no/such/folder/rows"}).exit_code,
+            1);
 }
 
 }  // namespace

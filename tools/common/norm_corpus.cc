@@ -1,4 +1,5 @@
-// Random numbers by SplitMix64 (Steele, Lea and Flood 2014): the standard library's distributions differ between vendors.
+// Random numbers by SplitMix64 (Steele, Lea and Flood 2014): the standard library's distributions differ between
+// vendors.
 #include "tools/common/norm_corpus.h"
 
 #include <algorithm>
@@ -16,11 +17,17 @@ uint64_t SplitMix(uint64_t& state) {
   return z ^ (z >> 31);
 }
 
+// Longer rows take one eps each, in turn: they have values enough.
+std::vector<float> EpsOf(size_t row, size_t cols) {
+  const std::vector<float> all = {0.0f, 1e-12f, 1e-6f, 1e-5f};
+  if (cols < 1000) return all;
+  return {all[(row + cols) % all.size()]};
+}
+
 }  // namespace
 
 std::vector<size_t> CorpusLengths(size_t cols_max) {
-  std::vector<size_t> lengths = {1,  2,   3,   7,   8,   15,   16,   17,   63,    64,
-                                 65, 127, 576, 768, 2048, 4096, 8192, 16384, 65537};
+  std::vector<size_t> lengths = {1, 2, 3, 7, 8, 15, 16, 17, 63, 64, 65, 127, 576, 768, 2048, 4096, 8192, 16384, 65537};
   std::erase_if(lengths, [&](size_t cols) { return cols > cols_max; });
   return lengths;
 }
@@ -42,7 +49,7 @@ std::vector<CorpusRow> CorpusRows(size_t cols) {
   const std::vector<float> spread = SpreadRow(cols, cols, 0.0f, 1.0f);
   std::vector<CorpusRow> rows;
   const auto add = [&](const char* name, auto value_of) {
-    CorpusRow row{name, spread};
+    CorpusRow row{name, spread, EpsOf(rows.size(), cols)};
     for (size_t i = 0; i < cols; ++i) row.x[i] = value_of(i, spread[i]);
     rows.push_back(std::move(row));
   };
@@ -63,5 +70,13 @@ std::vector<CorpusRow> CorpusRows(size_t cols) {
   }
   return rows;
 }
+
+std::vector<CorpusRow> SoftmaxRows(size_t cols) {
+  return {{"around 3", SpreadRow(cols, cols, 3.0f, 5.0f), {}},
+          {"around -100", SpreadRow(cols, cols, -100.0f, 20.0f), {}}};
+}
+
+std::vector<float> CorpusGain(size_t cols) { return SpreadRow(cols, 1, 1.0f, 0.3f); }
+std::vector<float> CorpusBias(size_t cols) { return SpreadRow(cols, 2, 0.0f, 1.0f); }
 
 }  // namespace prenorm::tools

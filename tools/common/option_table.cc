@@ -117,6 +117,8 @@ const OptionSpec kOptions[] = {
     {"--accuracy", "", "", "Compare every operation with long double, under every SIMD target that runs here.", "Measuring", "",
      kNorms, &Options::accuracy, "", ""},
     {"--cols-max", "", "N", "Longest rows.", "Measuring", "", kNorms, &Options::cols_max, "", ""},
+    {"--export-rows", "", "FILE", "Write the rows as f32 too, and FILE.json which is which: for other programs to be measured on.",
+     "Measuring", "", kNorms, &Options::export_rows, "", ""},
     {"--chunks", "--windows", "N", "Only the first N windows; -1: all.", "Measuring", "", kPerplexity, &Options::windows, "", ""},
     {"--save-logits", "", "FILE",
      "Write a .npy file, f32 [scored positions, vocabulary]: the log-probabilities, window by window.", "Measuring", "",

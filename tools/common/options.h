@@ -102,6 +102,7 @@ struct Options {
   // Norms.
   bool accuracy = false;
   int64_t cols_max = 65537;
+  std::string export_rows;
   // Perplexity.
   int64_t window = 512;
   int64_t windows = -1;
