@@ -71,6 +71,8 @@ class Model {
   ~Model();
 
   const ModelConfig& config() const;
+  /// Whether it reads whole texts (BERT) and has no next token: for Encoder alone, not for Session.
+  bool is_encoder() const;
   const Tokenizer& tokenizer() const;
   /// Jinja source of the chat template named "default"; empty when the file has none.
   std::string_view chat_template() const;

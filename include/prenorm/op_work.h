@@ -18,7 +18,8 @@ struct OpWork {
   uint64_t cold_bytes = 0;  ///< Of the bytes, what caches do not keep from step to step: matrices, keys and values.
 };
 
-/// One step as Session::Eval runs it: `tokens` after `position` others; `cache` is the cache's element type.
+/// One step as Session::Eval runs it: `tokens` after `position` others; `cache` is the cache's element type. Of an
+/// encoder one text of `tokens`.
 struct StepShape {
   size_t tokens = 1;
   size_t position = 0;

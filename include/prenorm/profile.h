@@ -35,6 +35,7 @@ enum class OpSite : uint8_t {
   kPostFfnNorm,
   kFinalNorm,
   kOutput,
+  kEmbdNorm,  ///< Of the sum of the embeddings (BERT).
   kCount,
 };
 

@@ -25,6 +25,9 @@ struct EncodeOptions {
   bool add_special = false;
   /// Markers of control tokens in the text ("<|im_end|>") become control ids; otherwise they are text like any other.
   bool parse_special = false;
+  /// Most ids of the result, 0 for any number. What is too much is left out at the end of the text, before what
+  /// add_special puts behind it.
+  size_t max_tokens = 0;
 };
 
 /// A part of a text with its own rule for markers: templates parse them, what a user wrote does not.
@@ -54,7 +57,8 @@ class Tokenizer {
 
   /// As Encode of the joined text, but a marker becomes a control id only where it lies wholly in segments that
   /// parse it.
-  Result<std::vector<TokenId>> EncodeSegments(std::span<const TextSegment> segments, bool add_special = false) const;
+  Result<std::vector<TokenId>> EncodeSegments(std::span<const TextSegment> segments, bool add_special = false,
+                                              size_t max_tokens = 0) const;
 
   /// The bytes that one id stands for: possibly a part of a character. Control tokens and the unknown token are empty
   /// unless `with_special`; so are ids outside the vocabulary (models may have more embedding rows than tokens).

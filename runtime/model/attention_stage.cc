@@ -41,32 +41,41 @@ void RotateAndStoreKey(const StepContext& context, size_t t, size_t head) {
   StoreKv(context.cache.Head(context.layer_index, head), context.step.position + t, 1, k, v, head_dim);
 }
 
-AttentionArgs ArgsOf(const StepContext& context, size_t head) {
+AttentionArgs ArgsOf(const StepContext& context, size_t cache_layer, size_t head) {
   AttentionArgs args{};
-  args.cache = context.cache.Head(context.layer_index, head);
+  args.cache = context.cache.Head(cache_layer, head);
   args.scale = context.block.attention_scale;
   args.soft_cap = context.block.attention_soft_cap;
   args.window = context.layer().window;
   return args;
 }
 
-// All query heads of one key-value head for a tile of tokens, gathered into contiguous rows.
-void AttendTile(StepContext& context, size_t head, size_t tile) {
+// All query heads of one key-value head for `count` tokens, whose ends are in own.visible. Several are gathered into
+// contiguous rows.
+void AttendTile(StepContext& context, const AttentionArgs& args, size_t head, size_t first, size_t count) {
   const size_t head_dim = context.config.head_dim, group = context.group();
-  const size_t begin = tile * kAttentionTokens;
-  const size_t count = std::min(kAttentionTokens, context.n - begin);
-  const size_t row_floats = group * head_dim;
-  for (size_t t = 0; t < count; ++t) {
-    const float* q = context.buffers.q + (begin + t) * context.q_dim() + head * row_floats;
-    std::memcpy(context.own.q + t * row_floats, q, row_floats * sizeof(float));
-    std::fill_n(context.own.visible + t * group, group, context.step.position + begin + t + 1);
+  const size_t row_floats = group * head_dim, stride = context.q_dim();
+  const float* q = context.buffers.q + first * stride + head * row_floats;
+  float* out = context.buffers.attn + first * stride + head * row_floats;
+  if (group == 1) {
+    return Attention(args, q, stride, context.own.visible, count, out, stride, context.own.attention);
   }
-  Attention(ArgsOf(context, head), context.own.q, head_dim, context.own.visible, count * group, context.own.out_tile,
-            head_dim, context.own.attention);
   for (size_t t = 0; t < count; ++t) {
-    float* out = context.buffers.attn + (begin + t) * context.q_dim() + head * row_floats;
-    std::memcpy(out, context.own.out_tile + t * row_floats, row_floats * sizeof(float));
+    std::memcpy(context.own.q + t * row_floats, q + t * stride, row_floats * sizeof(float));
   }
+  Attention(args, context.own.q, head_dim, context.own.visible, count * group, context.own.out_tile, head_dim,
+            context.own.attention);
+  for (size_t t = 0; t < count; ++t) {
+    std::memcpy(out + t * stride, context.own.out_tile + t * row_floats, row_floats * sizeof(float));
+  }
+}
+
+// The cache from `place` on, a multiple of kKeyBlock: a sequence of its own.
+KvHead At(KvHead cache, size_t place) {
+  const size_t bytes = RowBytes(cache.type, cache.head_dim) * place;
+  cache.keys = static_cast<uint8_t*>(cache.keys) + bytes;
+  cache.values = static_cast<uint8_t*>(cache.values) + bytes;
+  return cache;
 }
 
 // One token: this thread's share of (head, chunk) pairs, a barrier, and every thread merges all heads for itself.
@@ -140,8 +149,8 @@ class OneTokenAttention {
   void AttendChunks() {
     for (size_t i = mine_.begin; i < mine_.end; ++i) {
       const size_t head = i / n_chunks_, chunk = i % n_chunks_;
-      AttentionChunk(ArgsOf(context_, head), Query(head), head_dim_, context_.own.visible, group_, first_chunk_ + chunk,
-                     Partials(head, chunk), context_.own.attention);
+      AttentionChunk(ArgsOf(context_, context_.layer_index, head), Query(head), head_dim_, context_.own.visible, group_,
+                     first_chunk_ + chunk, Partials(head, chunk), context_.own.attention);
     }
   }
 
@@ -207,11 +216,69 @@ const float* Attend(StepContext& context, const LayerWeights& layer) {
     const size_t tiles = (context.n + kAttentionTokens - 1) / kAttentionTokens;
     const auto threads = static_cast<size_t>(context.worker.threads());
     for (auto i = static_cast<size_t>(context.worker.thread()); i < tiles * heads; i += threads) {
-      AttendTile(context, i % heads, i / heads);
+      const size_t first = i / heads * kAttentionTokens;
+      const size_t count = std::min(kAttentionTokens, context.n - first);
+      for (size_t t = 0; t < count; ++t) {
+        std::fill_n(context.own.visible + t * context.group(), context.group(), context.step.position + first + t + 1);
+      }
+      AttendTile(context, ArgsOf(context, context.layer_index, i % heads), i % heads, first, count);
     }
   });
   context.Wait(OpSite::kAttention);
   return context.buffers.attn;
+}
+
+// A batch. Each tile's own thread prepares its keys and values: rows of all heads stand beside each other in k and v.
+void RotateAndStoreBatch(StepContext& context, const LayerWeights& layer) {
+  const size_t n_heads = context.config.n_heads, n_kv_heads = context.config.n_kv_heads;
+  const size_t kv_dim = context.kv_dim(), head_dim = context.config.head_dim;
+  const Range mine = context.worker.Share(context.step.batch.size());
+  const std::span<const SequenceTile> tiles = context.step.batch.subspan(mine.begin, mine.size());
+  const auto for_each_token = [&](const auto& work) {
+    for (const SequenceTile& tile : tiles) {
+      for (size_t t = tile.first; t < tile.first + tile.count; ++t) work(t);
+    }
+  };
+  if (context.block.qk_norm == QkNorm::kHeads) {
+    context.Time(OpKind::kNorm, OpSite::kQkNorm, [&] {
+      for_each_token([&](size_t t) {
+        NormalizeHeads(context, layer.q_norm, context.buffers.q + t * context.q_dim(), 0, n_heads);
+        NormalizeHeads(context, layer.k_norm, Key(context, t, 0), 0, n_kv_heads);
+      });
+    });
+  }
+  context.Time(OpKind::kRope, OpSite::kAttention, [&] {
+    for_each_token([&](size_t t) {
+      Rotate(context, context.buffers.q + t * context.q_dim(), n_heads, t);
+      Rotate(context, Key(context, t, 0), n_kv_heads, t);
+    });
+    for (const SequenceTile& tile : tiles) {
+      for (size_t head = 0; head < n_kv_heads; ++head) {
+        const size_t from = tile.first * kv_dim + head * head_dim;
+        StoreKv(context.cache.Head(0, head), tile.place + tile.position, tile.count, context.buffers.k + from,
+                context.buffers.v + from, kv_dim);
+      }
+    }
+  });
+  context.Wait(OpSite::kAttention);
+}
+
+void AttendBatch(StepContext& context) {
+  context.Time(OpKind::kAttention, OpSite::kAttention, [&] {
+    const size_t heads = context.config.n_kv_heads;
+    const auto threads = static_cast<size_t>(context.worker.threads());
+    for (auto i = static_cast<size_t>(context.worker.thread()); i < context.step.batch.size() * heads; i += threads) {
+      const SequenceTile& tile = context.step.batch[i / heads];
+      AttentionArgs args = ArgsOf(context, 0, i % heads);
+      args.cache = At(args.cache, tile.place);
+      for (size_t t = 0; t < tile.count; ++t) {
+        const size_t end = context.block.bidirectional ? tile.length : tile.position + t + 1;
+        std::fill_n(context.own.visible + t * context.group(), context.group(), end);
+      }
+      AttendTile(context, args, i % heads, tile.first, tile.count);
+    }
+  });
+  context.Wait(OpSite::kAttention);
 }
 
 }  // namespace prenorm

@@ -151,6 +151,10 @@ NormWeights Binder::Norm(const std::string& name, size_t size) {
       DequantizeRow(found->dtype, found->data + r * found->row_bytes(), found->cols(),
                     norm.gain.data() + r * found->cols());
     }
+  } else if (found == nullptr && Has(name + ".gamma")) {  // The first checkpoints of BERT.
+    norm.gain = Vector(name + ".gamma", size);
+    norm.bias = OptionalVector(name + ".beta", size);
+    return norm;
   } else {
     norm.gain = Vector(name + ".weight", size);
   }
@@ -173,7 +177,9 @@ size_t Binder::Elements(const std::string& name) const {
 std::vector<std::string> Binder::Unused() const {
   std::vector<std::string> names;
   for (const TensorInfo& tensor : source_.tensors()) {
-    if (!used_.contains(tensor.name)) names.emplace_back(tensor.name);
+    const bool left = std::any_of(left_out_.begin(), left_out_.end(),
+                                  [&](std::string_view part) { return tensor.name.find(part) != part.npos; });
+    if (!left && !used_.contains(tensor.name)) names.emplace_back(tensor.name);
   }
   return names;
 }

@@ -26,6 +26,8 @@ class Binder {
   void UseHfNames(const HfNames& names);
   /// Added to every gain of a Hugging Face folder: 1 where the checkpoint holds w of the factor 1 + w.
   void AddToHfGains(float offset) { hf_gain_offset_ = offset; }
+  /// Tensors with one of these in their names are no surprise: they serve other tasks. Unused does not name them.
+  void LeaveOut(std::vector<std::string_view> parts) { left_out_ = std::move(parts); }
 
   /// A matrix [rows, cols] of a type that has a product.
   WeightMatrix Matrix(const std::string& name, size_t rows, size_t cols);
@@ -76,6 +78,7 @@ class Binder {
   std::string hf_prefix_;
   float hf_gain_offset_ = 0.0f;
   std::set<std::string_view> used_;
+  std::vector<std::string_view> left_out_;
   std::vector<const TensorInfo*> matrices_;
   std::deque<TensorInfo> parts_;  // What `matrices_` points to besides the file's own tensors.
   std::deque<std::vector<uint8_t>> made_;

@@ -152,7 +152,8 @@ void AddSharedExpert(StepContext& context, const LayerWeights& layer) {
     ScaleInPlace(context.gate() + t * width + rows.begin, SharedWeight(layer.shared_gate, normed + t * dim), rows.size());
   }
   context.Wait(OpSite::kGateUp);
-  AddBranch(context, OpSite::kDown, context.gate(), width, layer.w_down, OpSite::kPostFfnNorm, {});
+  AddBranch(context, OpSite::kDown, context.gate(), width, layer.w_down,
+            {OpSite::kPostFfnNorm, NormWeights{}, std::vector<float>{}});
 }
 
 }  // namespace

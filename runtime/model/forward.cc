@@ -1,10 +1,10 @@
-// The decoder, step by step, as one thread of the team sees it (Touvron et al. 2023, section 2.2):
+// A model, step by step, as one thread of the team sees it (Touvron et al. 2023, section 2.2):
 //
 //   h = x + Wo Attention(RoPE(Wq n), RoPE(Wk n), Wv n),   n = norm(x)
 //   x = h + Wdown (act(Wgate m) * Wup m),                 m = norm(h)
 //
 // What a family does otherwise is in its BlockSpec, or a weight is absent: norms behind the branches, one norm for
-// both, norms of queries and keys, no gate, a mixture of experts, factors, caps.
+// both, norms of sums, norms of queries and keys, no gate, a mixture of experts, factors, caps.
 //
 // Every thread computes a fixed share of each product's rows. A single token's normalized row is cheap, so each thread
 // makes its own copy and the barrier behind the norm disappears; the rows of a prompt's tokens are shared out instead.
@@ -22,27 +22,60 @@ void EmbedToken(StepContext& context, size_t id, size_t position, float* x) {
   const size_t dim = context.config.dim;
   DequantizeWeightRow(context.weights.token_embd, id, x);
   if (context.block.embedding_scale != 1.0f) ScaleInPlace(x, context.block.embedding_scale, dim);
+  if (context.weights.token_types.rows != 0) {
+    DequantizeWeightRow(context.weights.token_types, 0, context.own.row);
+    AddInPlace(x, context.own.row, dim);
+  }
   if (context.weights.position_embd.rows == 0) return;
   DequantizeWeightRow(context.weights.position_embd, position, context.own.row);
   AddInPlace(x, context.own.row, dim);
 }
 
-void Embed(StepContext& context) {
+// Row t of x and the angles of its position.
+void EmbedAt(StepContext& context, size_t t, size_t position) {
+  EmbedToken(context, static_cast<size_t>(context.step.tokens[t]), position,
+             context.buffers.x + t * context.config.dim);
+  // The sequences of a batch are short enough for the frequencies of short ones (Encoder sees to it).
+  const size_t capacity = context.is_batch() ? 0 : context.cache.capacity();
+  for (size_t i = 0; i < context.block.ropes.size(); ++i) {
+    const RopeTable& rope = context.block.ropes[i];
+    const std::vector<float>& inv_freq = rope.Of(capacity);
+    RopeAngles(inv_freq.data(), inv_freq.size(), position, rope.magnitude, context.cos(i, t), context.sin(i, t));
+  }
+}
+
+void NormalizeEmbeddings(StepContext& context, Range rows) {
+  const NormWeights& norm = context.weights.embd_norm;
+  if (!norm || rows.size() == 0) return;
+  float* x = context.buffers.x + rows.begin * context.config.dim;
+  context.Time(OpKind::kNorm, OpSite::kEmbdNorm,
+               [&] { Normalize(context, OpSite::kEmbdNorm, norm, x, x, rows.size(), context.config.dim); });
+}
+
+void EmbedBatch(StepContext& context) {
+  const std::span<const SequenceTile> batch = context.step.batch;
+  const Range mine = context.worker.Share(batch.size());
+  if (mine.size() == 0) return;
+  const SequenceTile& last = batch[mine.end - 1];
   context.Time(OpKind::kEmbedding, OpSite::kEmbed, [&] {
-    const Range mine = context.worker.Share(context.n);
-    for (size_t t = mine.begin; t < mine.end; ++t) {
-      const size_t position = context.step.position + t;
-      EmbedToken(context, static_cast<size_t>(context.step.tokens[t]), position,
-                 context.buffers.x + t * context.config.dim);
-      for (size_t i = 0; i < context.block.ropes.size(); ++i) {
-        const RopeTable& rope = context.block.ropes[i];
-        const std::vector<float>& inv_freq = rope.Of(context.cache.capacity());
-        RopeAngles(inv_freq.data(), inv_freq.size(), position, rope.magnitude, context.cos(i, t),
-                   context.sin(i, t));
-      }
+    for (const SequenceTile& tile : batch.subspan(mine.begin, mine.size())) {
+      for (size_t i = 0; i < tile.count; ++i) EmbedAt(context, tile.first + i, tile.position + i);
     }
   });
-  const bool has_row = context.n == 1 && context.worker.Share(1).size() == 1;
+  NormalizeEmbeddings(context, {batch[mine.begin].first, last.first + last.count});
+}
+
+void Embed(StepContext& context) {
+  if (context.is_batch()) {
+    EmbedBatch(context);
+    return context.Wait(OpSite::kEmbed);
+  }
+  const Range mine = context.worker.Share(context.n);
+  context.Time(OpKind::kEmbedding, OpSite::kEmbed, [&] {
+    for (size_t t = mine.begin; t < mine.end; ++t) EmbedAt(context, t, context.step.position + t);
+  });
+  NormalizeEmbeddings(context, mine);
+  const bool has_row = context.n == 1 && mine.size() == 1;
   if (has_row) SumSquaresOfX(context, OpSite::kAttnNorm, {0, context.config.dim});
   context.Wait(OpSite::kEmbed);
 }
@@ -76,8 +109,20 @@ void FeedForward(StepContext& context, const LayerWeights& layer) {
     context.Wait(OpSite::kGateUp);
   }
   context.Tap(TapPoint::kGate, context.gate(), context.config.ffn_dim);
-  AddBranch(context, OpSite::kDown, context.gate(), context.config.ffn_dim, layer.w_down, OpSite::kPostFfnNorm,
-            layer.post_ffn_norm);
+  AddBranch(context, OpSite::kDown, context.gate(), context.config.ffn_dim, layer.w_down,
+            {OpSite::kPostFfnNorm, layer.post_ffn_norm, layer.ffn_scale});
+}
+
+// The rows of a batch behind the final norm, if there is one.
+void FinishBatch(StepContext& context) {
+  const NormWeights& norm = context.weights.final_norm;
+  if (!norm) return;
+  const size_t dim = context.config.dim;
+  context.Time(OpKind::kNorm, OpSite::kFinalNorm, [&] {
+    const Range mine = context.worker.Share(context.n);
+    Normalize(context, OpSite::kFinalNorm, norm, context.buffers.x + mine.begin * dim,
+              context.buffers.normed + mine.begin * dim, mine.size(), dim);
+  });
 }
 
 // Of all tokens in work, into step.all_logits or the session's own row.
@@ -122,22 +167,24 @@ void RunThread(StepContext& context, std::atomic<bool>& cancelled) {
   for (context.layer_index = 0; context.layer_index < n_layers; ++context.layer_index) {
     const LayerWeights& layer = context.weights.layers[context.layer_index];
     if (CancelledAfterQkv(context, layer, cancelled)) return;
-    RotateAndStore(context, layer);
-    if (context.layer_index + 1 == n_layers && context.step.all_logits == nullptr) {
+    const bool batch = context.is_batch();
+    batch ? RotateAndStoreBatch(context, layer) : RotateAndStore(context, layer);
+    if (!batch && context.layer_index + 1 == n_layers && context.step.all_logits == nullptr) {
       // Behind the last layer's keys and values only the last token matters, if any.
       if (!context.step.wants_logits) return;
       context.first = context.n - 1;
       context.n = 1;
     }
-    const float* attention = Attend(context, layer);
+    if (batch) AttendBatch(context);
+    const float* attention = batch ? context.buffers.attn : Attend(context, layer);
     context.Tap(TapPoint::kAttention, attention, context.q_dim());
-    AddBranch(context, OpSite::kAttnOutput, attention, context.q_dim(), layer.wo, OpSite::kPostAttnNorm,
-              layer.post_attn_norm);
+    AddBranch(context, OpSite::kAttnOutput, attention, context.q_dim(), layer.wo,
+              {OpSite::kPostAttnNorm, layer.post_attn_norm, layer.attn_scale});
     context.Tap(TapPoint::kAttnOutput, context.x(), context.config.dim);
     FeedForward(context, layer);
     context.Tap(TapPoint::kDown, context.x(), context.config.dim);
   }
-  Logits(context);
+  context.is_batch() ? FinishBatch(context) : Logits(context);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One forward step of a decoder.
+// One forward step of a model.
 #pragma once
 
 #include <atomic>
@@ -35,10 +35,23 @@ class StepTap {
   virtual void Record(TapPoint point, size_t layer, const float* rows, size_t n, size_t width) = 0;
 };
 
+/// Consecutive tokens of one sequence of a batch whose attention one thread computes together.
+struct SequenceTile {
+  size_t first;     ///< Row of the first in the step.
+  size_t count;     ///< At most kAttentionTokens.
+  size_t position;  ///< Of the first in its sequence.
+  size_t length;    ///< Tokens of the sequence.
+  size_t place;     ///< Of the sequence's position 0 in the cache, a multiple of kKeyBlock.
+};
+
 /// What one step evaluates and where its results go.
 struct Step {
   std::span<const TokenId> tokens;  ///< At most the chunk of `buffers`; ids checked.
   size_t position = 0;              ///< Of tokens[0]; position + tokens.size() fits the cache.
+  /// Of a batch of whole sequences, one behind the other: all tokens in order. Its cache has one layer, which every
+  /// layer writes anew, and its result are the rows behind the final norm, see HiddenRows. Empty: one sequence, which
+  /// goes on behind what the cache holds.
+  std::span<const SequenceTile> batch;
   bool wants_logits = true;         ///< Of the last token, into buffers.logits.
   float* all_logits = nullptr;      ///< [tokens.size(), vocab_size], or null.
   bool deferred_norm = false;       ///< See SessionOptions::Norm; only where the block's norm is RMSNorm.
@@ -53,5 +66,10 @@ struct Step {
 /// `threads`: of the team, how many take part.
 bool RunStep(const ModelParts& model, const Step& step, StepBuffers& buffers, const KvCache& cache, Team& team,
              int threads);
+
+/// Where a batch's result is, [n, dim]: the rows of the residual stream or, where there is one, behind the final norm.
+inline float* HiddenRows(const ModelParts& model, const StepBuffers& buffers) {
+  return model.weights.final_norm ? buffers.normed : buffers.x;
+}
 
 }  // namespace prenorm

@@ -44,7 +44,8 @@ std::string_view FindPair(std::string_view gguf, const HfNames& names) {
 
 std::string HfPrefix(const TensorSource& source, const HfNames& names) {
   // Models with a text and other parts keep the text model below a name of its own.
-  for (const std::string_view prefix : {"model.", "transformer.", "", "language_model.model.", "model.language_model."}) {
+  for (const std::string_view prefix :
+       {"model.", "transformer.", "bert.", "", "language_model.model.", "model.language_model."}) {
     if (source.Find(HfTensorName("token_embd.weight", prefix, names)) != nullptr) return std::string(prefix);
   }
   return "model.";

@@ -148,7 +148,9 @@ Status InterleaveWeights(const std::vector<const TensorInfo*>& matrices, ModelPa
   const auto serves_product = [&](const void* data) {
     return parts.weights.output.data == data;  // Tied embeddings.
   };
-  for (const WeightMatrix* table : {&parts.weights.token_embd, &parts.weights.position_embd}) {
+  ModelWeights& weights = parts.weights;
+  const auto all = {&weights.token_embd, &weights.position_embd, &weights.token_types};
+  for (const WeightMatrix* table : all) {
     if (table->rows == 0 || serves_product(table->data)) continue;
     for (const TensorInfo& tensor : parts.source->tensors()) {
       if (parts.source->writable(tensor) == table->data &&
@@ -159,7 +161,7 @@ Status InterleaveWeights(const std::vector<const TensorInfo*>& matrices, ModelPa
   }
   if (Status status = WeightPreparation(matrices, tables, *parts.source, progress).Run(); !status.ok()) return status;
   parts.weights.ForEachMatrix([](WeightMatrix& w) { w.interleaved = true; });
-  for (WeightMatrix* table : {&parts.weights.token_embd, &parts.weights.position_embd}) {
+  for (WeightMatrix* table : all) {
     const bool kept = std::any_of(tables.begin(), tables.end(), [&](const TensorInfo* tensor) {
       return parts.source->writable(*tensor) == table->data;
     });

@@ -10,6 +10,7 @@
 #include "prenorm/session.h"
 #include "runtime/loader/open.h"
 #include "runtime/model/binder.h"
+#include "runtime/model/embedding_spec.h"
 #include "runtime/model/families/family.h"
 #include "runtime/model/interleave.h"
 #include "runtime/model/parts.h"
@@ -86,6 +87,9 @@ Result<std::shared_ptr<const Model>> Model::Build(std::unique_ptr<TensorSource> 
   if (options.bf16_embedding_scale && (*family)->architecture.starts_with("gemma")) {
     parts->block.embedding_scale = ToF32(ToBf16(parts->block.embedding_scale));
   }
+  Result<EmbeddingSpec> embedding = ReadEmbeddingSpec(*parts->source, parts->block.bidirectional);
+  if (!embedding.ok()) return embedding.status();
+  parts->embedding = std::move(embedding).value();
   WarnOfUnused(binder.Unused(), parts->warnings);
   parts->made_weights = binder.TakeMade();
   CountBytes(binder, *parts);
@@ -101,6 +105,7 @@ Model::Model(std::unique_ptr<ModelParts> parts) : parts_(std::move(parts)) {}
 Model::~Model() = default;
 
 const ModelConfig& Model::config() const { return parts_->config; }
+bool Model::is_encoder() const { return parts_->weights.output.rows == 0; }
 const Tokenizer& Model::tokenizer() const { return *parts_->tokenizer; }
 std::string_view Model::chat_template() const {
   for (const ChatTemplate& each : parts_->chat_templates) {

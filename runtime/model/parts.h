@@ -7,12 +7,21 @@
 #include <string>
 #include <vector>
 
+#include "prenorm/encoder.h"
 #include "prenorm/model.h"
 #include "prenorm/tokenizer.h"
 #include "runtime/loader/tensor_source.h"
 #include "runtime/model/weights.h"
 
 namespace prenorm {
+
+/// How the rows of a text become its embedding, as the model's files say.
+struct EmbeddingSpec {
+  Pooling pooling = Pooling::kMean;
+  bool normalize = true;    // To length 1
+  size_t max_tokens = 0;    // Of a text; 0: as many as there are positions
+  std::string unsupported;  // What the files ask for besides that does not exist here; empty: nothing
+};
 
 struct ModelParts {
   ModelConfig config;
@@ -22,6 +31,7 @@ struct ModelParts {
   std::deque<std::vector<uint8_t>> made_weights;  // Likewise those that had to be made.
   std::unique_ptr<Tokenizer> tokenizer;
   std::vector<ChatTemplate> chat_templates;
+  EmbeddingSpec embedding;
   size_t weight_bytes = 0;
   size_t decode_bytes = 0;
   std::string quantization;

@@ -183,6 +183,15 @@ StepBuffers::Pack NormAndPack(StepContext& context, OpSite site, const NormWeigh
 
 StepBuffers::Pack PackInput(StepContext& context, OpSite site, const float* input, size_t width,
                             std::span<const Product> products) {
+  const bool as_it_is = std::all_of(products.begin(), products.end(), [&](const Product& product) {
+    return ActivationFormatOf(product.w->type) == ActivationFormat::kF32 &&
+           !TakesSplit(*product.w, context.n, context.buffers.pack);
+  });
+  if (as_it_is) {  // Rows of f32 are their own pack; products only read it.
+    StepBuffers::Pack pack = context.n == 1 ? context.own.pack : context.buffers.pack;
+    pack.f32 = const_cast<float*>(input);
+    return pack;
+  }
   if (context.n == 1) {
     context.Time(OpKind::kPack, site, [&] { PackRows(input, width, {0, 1}, 1, products, context.own.pack); });
     return context.own.pack;
@@ -223,38 +232,81 @@ void MultiplyRows(StepContext& context, const Product& product, Range rows, cons
 
 namespace {
 
-// x += residual_scale * norm(branch), with the branch of `site`. A single token's norm is every thread's own, and the
+// row[c] *= the factors of the branch, c in cols.
+void ScaleBranch(const StepContext& context, const std::vector<float>& scale, Range cols, float* row) {
+  if (context.block.residual_scale != 1.0f) {
+    ScaleInPlace(row + cols.begin, context.block.residual_scale, cols.size());
+  }
+  if (scale.size() == 1) ScaleInPlace(row + cols.begin, scale[0], cols.size());
+  for (size_t c = cols.begin; scale.size() > 1 && c < cols.end; ++c) row[c] *= scale[c];
+}
+
+// x = norm(stream_scale * x + branch) (post-LN, DeepNorm): the sum is where the branch was.
+void NormalizeSum(StepContext& context, const BranchEnd& end) {
+  const size_t dim = context.config.dim;
+  const Range mine = context.worker.Share(context.n);
+  context.Time(OpKind::kNorm, end.norm_site, [&] {
+    float* x = context.x() + mine.begin * dim;
+    float* branch = context.branch() + mine.begin * dim;
+    for (size_t t = 0; t < mine.size(); ++t) ScaleBranch(context, end.scale, {0, dim}, branch + t * dim);
+    Residual residual;
+    residual.form = context.block.stream_scale == 1.0f ? ResidualForm::kPlain : ResidualForm::kScaledInput;
+    residual.alpha = context.block.stream_scale;
+    const float* gain = end.norm.gain.data();
+    if (context.step.norms != nullptr && context.step.norms->stand_in != nullptr) [[unlikely]] {
+      if (residual.form == ResidualForm::kScaledInput) ScaleInPlace(x, residual.alpha, mine.size() * dim);
+      AddInPlace(branch, x, mine.size() * dim);
+      Normalize(context, end.norm_site, end.norm, branch, x, mine.size(), dim);
+    } else if (context.block.norm == NormKind::kRms) {
+      RmsNormOptions options;
+      options.eps = context.config.norm_eps;
+      ResidualRmsNorm(x, dim, branch, dim, branch, dim, gain, x, dim, mine.size(), dim, residual, options);
+    } else {
+      LayerNormOptions options;
+      options.eps = context.config.norm_eps;
+      const float* bias = end.norm.bias.empty() ? nullptr : end.norm.bias.data();
+      ResidualLayerNorm(x, dim, branch, dim, branch, dim, gain, bias, x, dim, mine.size(), dim, residual, options);
+    }
+  });
+  context.Wait(end.norm_site);
+}
+
+// x = stream_scale * x + the scaled, normalized branch of `site`. A single token's norm is every thread's own, and the
 // sum is shared by elements.
-void JoinBranch(StepContext& context, OpSite branch_site, OpSite site, const NormWeights& norm) {
+void JoinBranch(StepContext& context, OpSite site, const BranchEnd& end) {
   const size_t dim = context.config.dim;
   const bool one = context.n == 1;
   const Range tokens = one ? Range{0, 1} : context.worker.Share(context.n);
   const Range cols = one ? context.worker.Share(dim, kSquaresBlock) : Range{0, dim};
-  context.Time(norm ? OpKind::kNorm : OpKind::kResidual, site, [&] {
+  context.Time(end.norm ? OpKind::kNorm : OpKind::kResidual, end.norm_site, [&] {
     float* row = context.own.row;
     for (size_t t = tokens.begin; t < tokens.end; ++t) {
-      float* sum = norm ? row : context.branch() + t * dim;
-      if (norm) Normalize(context, site, norm, context.branch() + t * dim, row, 1, dim);
-      if (context.block.residual_scale != 1.0f) ScaleInPlace(sum + cols.begin, context.block.residual_scale, cols.size());
-      AddInPlace(context.x() + t * dim + cols.begin, sum + cols.begin, cols.size());
+      float* x = context.x() + t * dim;
+      float* sum = end.norm ? row : context.branch() + t * dim;
+      if (end.norm) Normalize(context, end.norm_site, end.norm, context.branch() + t * dim, row, 1, dim);
+      ScaleBranch(context, end.scale, cols, sum);
+      if (context.block.stream_scale != 1.0f) ScaleInPlace(x + cols.begin, context.block.stream_scale, cols.size());
+      AddInPlace(x + cols.begin, sum + cols.begin, cols.size());
     }
   });
-  SumSquaresOfX(context, NextNorm(context, branch_site), cols);
-  context.Wait(site);
+  SumSquaresOfX(context, NextNorm(context, site), cols);
+  context.Wait(end.norm_site);
 }
 
 }  // namespace
 
 void AddBranch(StepContext& context, OpSite site, const float* input, size_t width, const Linear& linear,
-               OpSite norm_site, const NormWeights& norm) {
-  const bool plain =
-      !norm && context.block.residual_scale == 1.0f && context.placement() != NormPlacement::kApart;
+               const BranchEnd& end) {
+  const BlockSpec& block = context.block;
+  const bool plain = !end.norm && end.scale.empty() && block.residual_scale == 1.0f && block.stream_scale == 1.0f &&
+                     context.placement() != NormPlacement::kApart;
   const Product products[] = {ProductOf(linear, plain ? context.x() : context.branch())};
   const StepBuffers::Pack pack = PackInput(context, site, input, width, products);
   Multiply(context, site, products, pack, /*accumulate=*/plain);
   if (plain) SumSquaresOfX(context, NextNorm(context, site), OwnRows(context, products, 0));
   context.Wait(site);
-  if (!plain) JoinBranch(context, site, norm_site, norm);
+  if (end.norm && block.norm_behind == NormBehind::kSum) return NormalizeSum(context, end);
+  if (!plain) JoinBranch(context, site, end);
 }
 
 }  // namespace prenorm

@@ -15,6 +15,7 @@
 
 #include "runtime/limits.h"
 #include "runtime/loader/mapped_file.h"
+#include "runtime/model/busy.h"
 #include "runtime/model/forward.h"
 #include "runtime/model/kv_cache.h"
 #include "runtime/model/onednn_product.h"
@@ -29,6 +30,7 @@ namespace prenorm {
 namespace {
 
 constexpr size_t kDefaultContext = 8192;  // Tokens; the cache's pages cost nothing until they are used.
+constexpr char kName[] = "the session";  // When it is busy.
 
 Status CheckOptions(const SessionOptions& options, const ModelConfig& config) {
   if (options.threads < 0 || options.threads > kMaxThreads) {
@@ -107,25 +109,6 @@ struct Session::Impl {
 
 namespace {
 
-// One call at a time.
-class BusyScope {
- public:
-  explicit BusyScope(std::atomic_flag& busy) : busy_(busy), entered_(!busy.test_and_set(std::memory_order_acquire)) {}
-  ~BusyScope() {
-    if (entered_) busy_.clear(std::memory_order_release);
-  }
-  BusyScope(const BusyScope&) = delete;
-  BusyScope& operator=(const BusyScope&) = delete;
-
-  Status status() const {
-    return entered_ ? Status() : Status(StatusCode::kBusy, "the session is in use by another thread");
-  }
-
- private:
-  std::atomic_flag& busy_;
-  const bool entered_;
-};
-
 Status WriteFile(const std::string& path, std::span<const uint8_t> bytes) {
   const std::string temporary = path + ".partial";
   const auto failed = [&](const char* what) {
@@ -147,6 +130,10 @@ Status WriteFile(const std::string& path, std::span<const uint8_t> bytes) {
 Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> model, const SessionOptions& options) {
   if (model == nullptr) return Status(StatusCode::kInvalidArgument, "a session needs a model");
   const ModelConfig& config = model->config();
+  if (model->is_encoder()) {
+    return Status(StatusCode::kUnsupported, "the model is an encoder: it has no next token to compute\narchitecture " +
+                                                config.architecture + "\nUse `prenorm embed`, or Encoder.");
+  }
   if (Status status = CheckOptions(options, config); !status.ok()) return status;
   size_t usual = std::min(config.max_seq_len, kDefaultContext);
   // A larger one would rotate short texts by the frequencies of long ones, which serve them worse.
@@ -217,7 +204,7 @@ Status Session::Impl::EvalChunks(std::span<const TokenId> new_tokens, float* all
 }
 
 Status Session::Eval(std::span<const TokenId> tokens, float* all_logits) {
-  const BusyScope scope(impl_->busy);
+  const BusyScope scope(impl_->busy, kName);
   if (!scope.status().ok()) return scope.status();
   if (Status status = impl_->Check(tokens); !status.ok()) return status;
   if (tokens.size() > kTimedTokens || (all_logits == nullptr && tokens.size() != 1)) {
@@ -244,7 +231,7 @@ std::vector<float> Session::LogProbs() const {
 }
 
 Status Session::Rewind(size_t position, std::span<const float> logits) {
-  const BusyScope scope(impl_->busy);
+  const BusyScope scope(impl_->busy, kName);
   if (!scope.status().ok()) return scope.status();
   if (position > impl_->position()) {
     return {StatusCode::kInvalidArgument, "cannot rewind to position " + std::to_string(position) +
@@ -263,7 +250,7 @@ Status Session::Rewind(size_t position, std::span<const float> logits) {
 }
 
 Result<size_t> Session::ReusePrefix(std::span<const TokenId> prompt) {
-  const BusyScope scope(impl_->busy);
+  const BusyScope scope(impl_->busy, kName);
   if (!scope.status().ok()) return scope.status();
   std::vector<TokenId>& held = impl_->tokens;
   const auto [end, ignored] = std::mismatch(held.begin(), held.end(), prompt.begin(), prompt.end());
@@ -278,7 +265,7 @@ Result<size_t> Session::ReusePrefix(std::span<const TokenId> prompt) {
 
 Status Session::ForkFrom(const Session& other, size_t position) {
   if (this == &other) return {StatusCode::kInvalidArgument, "a session cannot be forked into itself"};
-  const BusyScope scope(impl_->busy), other_scope(other.impl_->busy);
+  const BusyScope scope(impl_->busy, kName), other_scope(other.impl_->busy, kName);
   if (!scope.status().ok()) return scope.status();
   if (!other_scope.status().ok()) return other_scope.status();
   const Impl& from = *other.impl_;
@@ -300,7 +287,7 @@ Status Session::ForkFrom(const Session& other, size_t position) {
 }
 
 Result<std::vector<uint8_t>> Session::Save() const {
-  const BusyScope scope(impl_->busy);
+  const BusyScope scope(impl_->busy, kName);
   if (!scope.status().ok()) return scope.status();
   return WriteSessionState(impl_->model->parts(), impl_->cache, impl_->tokens, logits());
 }
@@ -315,7 +302,7 @@ Status Session::Impl::Restore(std::span<const uint8_t> bytes, std::string_view n
 }
 
 Status Session::Restore(std::span<const uint8_t> bytes) {
-  const BusyScope scope(impl_->busy);
+  const BusyScope scope(impl_->busy, kName);
   return scope.status().ok() ? impl_->Restore(bytes, "session") : scope.status();
 }
 
@@ -327,7 +314,7 @@ Status Session::SaveFile(const std::string& path) const {
 Status Session::RestoreFile(const std::string& path) {
   const Result<MappedFile> file = MappedFile::Open(path, FileAccess::kRead);
   if (!file.ok()) return file.status();
-  const BusyScope scope(impl_->busy);
+  const BusyScope scope(impl_->busy, kName);
   return scope.status().ok() ? impl_->Restore(file->bytes(), path) : scope.status();
 }
 

@@ -29,6 +29,7 @@ struct StepContext {
   /// Query heads that share a key-value head.
   size_t group() const { return config.n_heads / config.n_kv_heads; }
   const LayerSpec& layer() const { return block.layers[layer_index]; }
+  bool is_batch() const { return !step.batch.empty(); }
   int32_t layer_or_none() const { return layer_index < config.n_layers ? static_cast<int32_t>(layer_index) : -1; }
   /// Where a single token's norms are computed if an experiment asks for a place.
   NormPlacement placement() const { return step.norms == nullptr ? NormPlacement::kEngine : step.norms->placement; }
@@ -110,9 +111,17 @@ void Multiply(StepContext& context, OpSite site, std::span<const Product> produc
 void MultiplyRows(StepContext& context, const Product& product, Range rows, const StepBuffers::Pack& pack,
                   bool accumulate);
 
-/// x += residual_scale * norm(W input), without weights no norm. Plain x += W input is part of the product.
+/// What stands behind a branch: a norm, if there is one, and a factor (LayerWeights::attn_scale).
+struct BranchEnd {
+  OpSite norm_site;
+  const NormWeights& norm;
+  const std::vector<float>& scale;
+};
+
+/// x = stream_scale * x + residual_scale * scale * norm(W input), or with NormBehind::kSum the norm of the sum.
+/// Plain x += W input is part of the product.
 void AddBranch(StepContext& context, OpSite site, const float* input, size_t width, const Linear& linear,
-               OpSite norm_site, const NormWeights& norm);
+               const BranchEnd& end);
 
 /// gate = act(Wgate m) * Wup m for the packed rows m; gate and up by the same rows, so that each thread can apply the
 /// gate to its own before the barrier. No barrier.
@@ -127,6 +136,10 @@ void NormalizeQkRows(StepContext& context, const LayerWeights& layer);
 /// Normalizes heads (QkNorm::kHeads), rotates queries and keys of a prompt's tokens and stores keys and values. For one token it does nothing: there
 /// Attend does so for the heads that each thread attends to, which saves the barrier.
 void RotateAndStore(StepContext& context, const LayerWeights& layer);
+
+/// The same two for a batch; attention needs no row of another sequence. The result is in buffers.attn.
+void RotateAndStoreBatch(StepContext& context, const LayerWeights& layer);
+void AttendBatch(StepContext& context);
 
 /// Attention of the tokens in work. Returns its result, [n, q_dim]: for one token a copy of the thread's own.
 const float* Attend(StepContext& context, const LayerWeights& layer);

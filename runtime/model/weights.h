@@ -1,4 +1,4 @@
-// The weights of a decoder, by the names of the papers, and how its blocks are put together.
+// The weights of a model, by the names of the papers, and how its blocks are put together.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ struct LayerWeights {
   NormWeights q_norm;          // see QkNorm
   NormWeights k_norm;          // see QkNorm
   Linear wo;                   // [dim, n_heads * head_dim]
-  NormWeights post_attn_norm;  // [dim], of the branch before it is added
+  NormWeights post_attn_norm;  // [dim], behind the branch; see NormBehind
   NormWeights ffn_norm;        // [dim]
   Linear w_gate;               // [ffn_dim or shared_ffn_dim, dim]; none: the activation alone, without a gate
   Linear w_up;                 // [ffn_dim, dim]
@@ -48,21 +48,26 @@ struct LayerWeights {
   WeightMatrix router{};       // [n_experts, dim]
   std::vector<Expert> experts; // [n_experts]; w_gate, w_up, w_down are then the shared expert, if there is one
   std::vector<float> shared_gate{};  // [dim], the shared expert's weight is the sigmoid of its product; empty: 1
-  NormWeights post_ffn_norm;   // [dim], of the branch before it is added
+  NormWeights post_ffn_norm;         // [dim], likewise
+  std::vector<float> attn_scale{};   // [1] (SkipInit, Fixup) or [dim] (LayerScale), factor of the branch; empty: 1
+  std::vector<float> ffn_scale{};    // likewise
 };
 
 struct ModelWeights {
   WeightMatrix token_embd{};     // [vocab_size, dim]
   WeightMatrix position_embd{};  // [max_seq_len, dim], learned positions; no rows: none
+  WeightMatrix token_types{};    // [kinds of segments, dim], of which texts alone are the first; no rows: none
+  NormWeights embd_norm;         // [dim], of the sum of the embeddings (BERT)
   std::vector<LayerWeights> layers;
   NormWeights final_norm;  // [dim]
-  WeightMatrix output{};   // [vocab_size, dim]; the same bytes as token_embd when tied
+  WeightMatrix output{};   // [vocab_size, dim]; the same bytes as token_embd when tied; no rows: an encoder
 
   /// Calls f(WeightMatrix&) for every matrix, those without rows too.
   template <typename F>
   void ForEachMatrix(const F& f) {
     f(token_embd);
     f(position_embd);
+    f(token_types);
     f(output);
     for (LayerWeights& layer : layers) {
       for (Linear* linear : {&layer.wq, &layer.wk, &layer.wv, &layer.wo, &layer.w_gate, &layer.w_up, &layer.w_down}) {
@@ -79,6 +84,12 @@ struct ModelWeights {
 };
 
 enum class NormKind { kRms, kLayer };
+
+/// What a norm behind a branch normalizes.
+enum class NormBehind {
+  kBranch,  ///< x + norm(f): a sandwich together with the norm before the branch (Gemma 2), or alone (OLMo 2).
+  kSum,     ///< norm(x + f): post-LN (Vaswani et al. 2017, BERT). The norm's output is the residual stream.
+};
 
 /// What q_norm and k_norm normalize.
 enum class QkNorm {
@@ -111,7 +122,9 @@ struct LayerSpec {
 ///   h = x + Wo Attention(RoPE(Wq n), RoPE(Wk n), Wv n), n = norm(x);  x = h + Wdown (gate(Wgate m) * Wup m), m = norm(h).
 struct BlockSpec {
   NormKind norm = NormKind::kRms;
+  NormBehind norm_behind = NormBehind::kBranch;
   QkNorm qk_norm = QkNorm::kNone;
+  bool bidirectional = false;  // A position sees the whole text (encoders)
   bool parallel = false;  // Both branches see norm(x) of the block's input (Cohere)
   Gate gate = Gate::kSilu;
   RopePairs rope_pairs = RopePairs::kNeighbours;
@@ -122,6 +135,7 @@ struct BlockSpec {
   float attention_scale = 0.0f;     // Factor of the scores, 1 / sqrt(head_dim) but for families that say otherwise
   float attention_soft_cap = 0.0f;  // Of the scores; 0: none
   float residual_scale = 1.0f;      // Factor of each branch before it is added
+  float stream_scale = 1.0f;        // Factor of x where a branch is added: DeepNorm's alpha
   float logit_scale = 1.0f;
   float logit_soft_cap = 0.0f;  // After the scale; 0: none
 

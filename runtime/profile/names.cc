@@ -34,6 +34,7 @@ const char* OpSiteName(OpSite site) {
     case OpSite::kPostFfnNorm: return "post_ffn_norm";
     case OpSite::kFinalNorm: return "final_norm";
     case OpSite::kOutput: return "output";
+    case OpSite::kEmbdNorm: return "embd_norm";
     case OpSite::kCount: break;
   }
   return "unknown";

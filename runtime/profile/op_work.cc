@@ -17,11 +17,12 @@ class Counter {
       : config_(parts.config), block_(parts.block), weights_(parts.weights), layer_(layer), step_(step) {
     const bool last = layer >= 0 && static_cast<size_t>(layer) + 1 == config_.n_layers;
     // Behind the last layer's keys and values only the last token matters.
-    late_tokens_ = last || layer < 0 ? (step.logits ? 1 : 0) : step.tokens;
+    late_tokens_ = !block_.bidirectional && (last || layer < 0) ? (step.logits ? 1 : 0) : step.tokens;
   }
 
   OpWork Embedding() const {
-    const uint64_t rows = step_.tokens * (1 + (weights_.position_embd.rows != 0 ? 1 : 0));
+    const uint64_t rows =
+        step_.tokens * (1 + (weights_.position_embd.rows != 0 ? 1 : 0) + (weights_.token_types.rows != 0 ? 1 : 0));
     const uint64_t cold = rows * RowBytes(weights_.token_embd.type, config_.dim);
     return {cold + step_.tokens * config_.dim * kF32, rows * config_.dim, cold};
   }
@@ -54,6 +55,7 @@ class Counter {
     const uint64_t dim = config_.dim;
     switch (site) {
       case OpSite::kAttnNorm:
+      case OpSite::kEmbdNorm:
         return NormRows(step_.tokens, dim);
       case OpSite::kQkNorm: {
         const bool rows = block_.qk_norm == QkNorm::kRows;
@@ -93,7 +95,7 @@ class Counter {
     const uint64_t window = block_.layers[static_cast<size_t>(layer_)].window;
     uint64_t seen = 0;  // Pairs of a token and a position that it sees.
     for (size_t t = step_.tokens - late_tokens_; t < step_.tokens; ++t) {
-      const uint64_t positions = step_.position + t + 1;
+      const uint64_t positions = block_.bidirectional ? step_.tokens : step_.position + t + 1;
       seen += window == 0 ? positions : std::min(positions, window);
     }
     const uint64_t end = step_.position + step_.tokens;

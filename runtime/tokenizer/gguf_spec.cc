@@ -10,6 +10,7 @@
 #include "runtime/tokenizer/end_tokens.h"
 #include "runtime/tokenizer/pretokenizers.h"
 #include "runtime/tokenizer/utf8.h"
+#include "runtime/tokenizer/vocab_txt_spec.h"
 
 namespace prenorm {
 namespace {
@@ -225,23 +226,12 @@ class GgufTokenizer {
   }
 
   Status ReadWordPiece() {
-    using Kind = NormalizerStep::Kind;
-    spec_.kind = TokenModelKind::kWordPiece;
-    spec_.decoder = DecoderKind::kWordPiece;
-    spec_.drops_space_prefix = true;
+    VocabTxtOptions options;
+    options.lowercase = Flag("normalizer.lowercase", true);
+    options.strip_accents = Flag("normalizer.strip_accents", options.lowercase);
+    if (Status status = AddBertSteps(options, &spec_); !status.ok()) return status;
     // GGUF files mark the tokens that begin a word, where BERT's own files mark those that do not.
     spec_.word_prefix = std::string(kSpaceMark);
-    const bool lowercase = Flag("normalizer.lowercase", true);
-    Add(Kind::kCleanText);
-    Add(Kind::kSpaceCjk);
-    if (Flag("normalizer.strip_accents", lowercase)) {
-      Add(Kind::kNfd);
-      Add(Kind::kStripAccents);
-    }
-    if (lowercase) Add(Kind::kLowercase);
-    Result<SplitSteps> splits = BertSplits();
-    if (!splits.ok()) return splits.status();
-    spec_.splits = *std::move(splits);
     spec_.unknown = Id("unknown_token_id", 100);
     spec_.bos = Id("cls_token_id", Id("bos_token_id", 101));
     const TokenId separator = Id("seperator_token_id", Id("separator_token_id", 102));  // the key's spelling

@@ -1,4 +1,4 @@
-// SpecFromHfFolder: tokenizer.json or tokenizer.model, and what the configuration files beside it add.
+// SpecFromHfFolder: tokenizer.json, tokenizer.model or vocab.txt, and what the configuration files beside it add.
 #include <simdjson.h>
 
 #include <array>
@@ -11,6 +11,7 @@
 #include "runtime/tokenizer/end_tokens.h"
 #include "runtime/tokenizer/json_spec.h"
 #include "runtime/tokenizer/sentencepiece_spec.h"
+#include "runtime/tokenizer/vocab_txt_spec.h"
 
 namespace prenorm {
 namespace {
@@ -70,6 +71,20 @@ void ReadTokenizerConfig(element config, bool flags_decide, TokenizerSpec* spec)
   if (config["add_eos_token"].get(flag) == simdjson::SUCCESS && flag && eos >= 0) spec->suffix.push_back(eos);
 }
 
+// What tokenizer_config.json says of vocab.txt; a file that is no JSON is refused later.
+VocabTxtOptions ReadVocabTxtOptions(const std::string& folder) {
+  VocabTxtOptions options;
+  const std::optional<std::string> text = ReadFile(folder + "/tokenizer_config.json");
+  simdjson::dom::parser parser;
+  element config;
+  if (!text || parser.parse(WithLongIntegersAsFloats(*text)).get(config) != simdjson::SUCCESS) return options;
+  bool flag = false;
+  if (config["do_lower_case"].get(flag) == simdjson::SUCCESS) options.lowercase = flag;
+  if (config["strip_accents"].get(flag) == simdjson::SUCCESS) options.strip_accents = flag;
+  if (config["tokenize_chinese_chars"].get(flag) == simdjson::SUCCESS) options.spaces_cjk = flag;
+  return options;
+}
+
 }  // namespace
 
 Result<TokenizerSpec> SpecFromHfFolder(const std::string& folder) try {
@@ -82,8 +97,11 @@ Result<TokenizerSpec> SpecFromHfFolder(const std::string& folder) try {
   } else if (const std::optional<std::string> model = ReadFile(model_path)) {
     spec = SpecFromSentencePiece(*model, model_path);
     if (spec.ok() && spec->bos >= 0) spec->prefix.push_back(spec->bos);
+  } else if (const std::optional<std::string> lines = ReadFile(folder + "/vocab.txt")) {
+    spec = SpecFromVocabTxt(*lines, ReadVocabTxtOptions(folder), folder + "/vocab.txt");
   } else {
-    return Status(StatusCode::kNotFound, "no tokenizer\n" + folder + " has neither tokenizer.json nor tokenizer.model");
+    return Status(StatusCode::kNotFound,
+                  "no tokenizer\n" + folder + " has neither tokenizer.json nor tokenizer.model nor vocab.txt");
   }
   if (!spec.ok()) return spec.status();
   constexpr std::array<const char*, 3> kConfigs = {"tokenizer_config.json", "generation_config.json", "config.json"};

@@ -120,11 +120,11 @@ Tokenizer::~Tokenizer() = default;
 
 Result<std::vector<TokenId>> Tokenizer::Encode(std::string_view text, const EncodeOptions& options) const {
   const TextSegment segment{text, options.parse_special};
-  return EncodeSegments(std::span(&segment, 1), options.add_special);
+  return EncodeSegments(std::span(&segment, 1), options.add_special, options.max_tokens);
 }
 
-Result<std::vector<TokenId>> Tokenizer::EncodeSegments(std::span<const TextSegment> segments, bool add_special) const
-    try {
+Result<std::vector<TokenId>> Tokenizer::EncodeSegments(std::span<const TextSegment> segments, bool add_special,
+                                                       size_t max_tokens) const try {
   // Before anything reads them: a length that is wrong is mostly one that is huge.
   size_t bytes = 0;
   for (const TextSegment& segment : segments) {
@@ -153,8 +153,12 @@ Result<std::vector<TokenId>> Tokenizer::EncodeSegments(std::span<const TextSegme
   Encoding encoding(impl_->spec, *impl_->model, *impl_->raw_added, *impl_->normalized_added);
   if (Status status = encoding.Run(text, parsed); !status.ok()) return status;
   std::vector<TokenId>& ids = encoding.ids();
+  const std::vector<TokenId>& prefix = impl_->spec.prefix;
+  if (max_tokens != 0) {
+    const size_t others = add_special ? prefix.size() + impl_->spec.suffix.size() : 0;
+    ids.resize(std::min(ids.size(), max_tokens - std::min(max_tokens, others)));
+  }
   if (add_special) {
-    const std::vector<TokenId>& prefix = impl_->spec.prefix;
     const bool there = !prefix.empty() && ids.size() >= prefix.size() &&
                        std::equal(prefix.begin(), prefix.end(), ids.begin());
     if (!there) ids.insert(ids.begin(), prefix.begin(), prefix.end());

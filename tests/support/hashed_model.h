@@ -59,6 +59,13 @@ class HashedModel {
     }
   }
 
+  /// Ends of Hugging Face names: `from` becomes `to`.
+  void Rename(const std::string& from, const std::string& to) {
+    for (HashedTensor& tensor : tensors_) {
+      if (tensor.hf.ends_with(from)) tensor.hf.replace(tensor.hf.size() - from.size(), from.size(), to);
+    }
+  }
+
   const std::vector<HashedTensor>& tensors() const { return tensors_; }
 
   /// Multiplies the values of Hugging Face tensor `name`.

@@ -186,7 +186,7 @@ void ReadExperts(ConfigReader& reader, ModelParts& parts) {
   block.shared_ffn_dim = reader.Count("expert_shared_feed_forward_length", kMaxWidth);
 }
 
-void BindDecoder(ModelParts& parts, Binder& binder, const BlockNames& names) {
+void BindBlocks(ModelParts& parts, Binder& binder, const BlockNames& names) {
   const ModelConfig& config = parts.config;
   const size_t dim = config.dim;
   parts.weights.token_embd = binder.Matrix("token_embd", config.vocab_size, dim);
@@ -204,8 +204,13 @@ void BindDecoder(ModelParts& parts, Binder& binder, const BlockNames& names) {
     layer.post_ffn_norm = norm(names.post_ffn_norm);
     parts.weights.layers.push_back(std::move(layer));
   }
-  parts.weights.final_norm = binder.Norm("output_norm", dim);
-  parts.weights.output = binder.Matrix(config.tied_embeddings ? "token_embd" : "output", config.vocab_size, dim);
+}
+
+void BindDecoder(ModelParts& parts, Binder& binder, const BlockNames& names) {
+  BindBlocks(parts, binder, names);
+  const ModelConfig& config = parts.config;
+  parts.weights.final_norm = binder.Norm("output_norm", config.dim);
+  parts.weights.output = binder.Matrix(config.tied_embeddings ? "token_embd" : "output", config.vocab_size, config.dim);
 }
 
 }  // namespace prenorm

@@ -43,7 +43,10 @@ struct BlockNames {
   std::string_view post_ffn_norm = "";
 };
 
-/// Binds embedding, blocks, final norm and output matrix, as parts.block says.
+/// Binds embedding and blocks, as parts.block says.
+void BindBlocks(ModelParts& parts, Binder& binder, const BlockNames& names);
+
+/// The same with final norm and output matrix.
 void BindDecoder(ModelParts& parts, Binder& binder, const BlockNames& names = {});
 
 }  // namespace prenorm

@@ -1,4 +1,4 @@
-// The families of decoders: each fills a model's config, block description and weights from its file.
+// The families of models: each fills a model's config, block description and weights from its file.
 #pragma once
 
 #include <array>
@@ -28,6 +28,7 @@ Result<const Family*> FamilyOf(const TensorSource& source);
 Status BuildDecoder(const Family& family, size_t tokens, ModelParts& parts, Binder& binder);
 
 // The families, in files of their own.
+Status BuildBert(ModelParts& parts, Binder& binder, ConfigReader& reader);
 Status BuildCohere(ModelParts& parts, Binder& binder, ConfigReader& reader);
 Status BuildCohere2(ModelParts& parts, Binder& binder, ConfigReader& reader);
 Status BuildGemma(ModelParts& parts, Binder& binder, ConfigReader& reader);

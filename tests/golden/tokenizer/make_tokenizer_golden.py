@@ -12,11 +12,12 @@ import os
 import random
 import unicodedata
 
-from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
 QWEN = CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|" + SPACES
+MAX_TOKENS = 16  # of an encoder's text
 UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 GPT4O = (rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}*{LOWER}+{CONTRACTIONS}?|[^\r\n\p{{L}}\p{{N}}]?{UPPER}+{LOWER}*{CONTRACTIONS}?"
          r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|" + SPACES)
@@ -90,6 +91,16 @@ def word_piece(corpus):
     return tokenizer
 
 
+def whole_texts(tokenizer):
+    """The same with [CLS] and [SEP] around a text, cut to MAX_TOKENS, as an encoder takes it."""
+    tokenizer = Tokenizer.from_str(tokenizer.to_str())
+    tokenizer.add_special_tokens(["[CLS]", "[SEP]"])
+    ends = [(name, tokenizer.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
+    tokenizer.enable_truncation(MAX_TOKENS)
+    return tokenizer
+
+
 def unigram(corpus):
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
@@ -117,11 +128,16 @@ def main():
         "word_piece": word_piece(corpus),
         "unigram": unigram([text.encode("ascii", "ignore").decode() for text in corpus]),
     }
+    kinds["word_piece_ends"] = whole_texts(kinds["word_piece"])
     for name, tokenizer in kinds.items():
-        cases = [{"text": text, "ids": tokenizer.encode(text, add_special_tokens=False).ids} for text in texts]
+        ends = name.endswith("_ends")
+        own = ["", " ", "a" * 100, "a" * 101, "e\u0301" * 60, "é" * 100 + "é the"] if ends else []
+        cases = [{"text": text, "ids": tokenizer.encode(text, add_special_tokens=ends).ids} for text in own + texts]
+        golden = {"tokenizer": json.loads(tokenizer.to_str()), "cases": cases}
+        if ends:
+            golden["max_tokens"] = MAX_TOKENS
         with open(os.path.join(args.out, name + ".json"), "w", encoding="utf-8") as file:
-            json.dump({"tokenizer": json.loads(tokenizer.to_str()), "cases": cases}, file, ensure_ascii=False,
-                      separators=(",", ":"))
+            json.dump(golden, file, ensure_ascii=False, separators=(",", ":"))
             file.write("\n")
 
 

@@ -12,6 +12,7 @@
 #include "runtime/loader/json_numbers.h"
 #include "runtime/tokenizer/base64.h"
 #include "runtime/tokenizer/sentencepiece_spec.h"
+#include "runtime/tokenizer/vocab_txt_spec.h"
 #include "tests/conformance/conformance.h"
 #include "tests/runtime/tokenizer/mini_vocabulary.h"
 
@@ -167,6 +168,23 @@ std::string SpmModel() {
   return SpmPiece("<unk>", 0, 2) + SpmPiece("<s>", 0, 3) + SpmPiece("</s>", 0, 3) + SpmPiece("▁▁", 0, 4) +
          SpmPiece("▁a", -1, 1) + SpmPiece("▁", -2, 1) + SpmPiece("a", -3, 1) + SpmPiece("b", -4, 1) +
          LengthField(2, VarintField(3, 2)) + LengthField(3, VarintField(4, 0));
+}
+
+// As BertTokenizer: the words are those of the library's own documentation of the algorithm.
+TEST(VocabTxtSpecTest, LinesAreTokensAndFlagsAreThoseOfBert) {
+  const std::string lines = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nun\n##aff\n##able\n\xC3\xA9t\xC3\xA9\nete\n!\nA\r\na\n";
+  const auto ids = [&](std::string_view text, const VocabTxtOptions& options) {
+    Result<TokenizerSpec> spec = SpecFromVocabTxt(lines, options, "vocab.txt");
+    EXPECT_TRUE(spec.ok()) << spec.status().message();
+    const auto tokenizer = BuildTokenizer(*std::move(spec));
+    EXPECT_TRUE(tokenizer.ok());
+    return *(*tokenizer)->Encode(text, {.add_special = true});
+  };
+  EXPECT_EQ(ids("UNaffable! [SEP]", {}), (std::vector<TokenId>{2, 4, 5, 6, 9, 1, 1, 1, 3}));
+  EXPECT_EQ(ids("\xC3\xA9t\xC3\xA9 A", {}), (std::vector<TokenId>{2, 8, 11, 3}));
+  EXPECT_EQ(ids("\xC3\xA9t\xC3\xA9 A", {.lowercase = false}), (std::vector<TokenId>{2, 7, 10, 3}));
+  EXPECT_EQ(ids("\xC3\xA9t\xC3\xA9 A", {.strip_accents = false}), (std::vector<TokenId>{2, 7, 11, 3}));
+  EXPECT_EQ(SpecFromVocabTxt("[UNK]\na\n", {}, "vocab.txt").status().code(), StatusCode::kBadModel);
 }
 
 TEST(SentencePieceSpecTest, ReadsPiecesOptionsAndUserDefinedSpaces) {
