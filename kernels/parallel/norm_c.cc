@@ -23,6 +23,46 @@ Status ResidualOf(const char* op, const prenorm_residual* residual, Residual* re
   return {};
 }
 
+// What both norms of a residual sum take.
+struct ResidualOperands {
+  int x_type;
+  const void* x;
+  size_t x_stride;
+  const void* f;
+  size_t f_stride;
+  void* sum;
+  size_t sum_stride;
+  int affine_type;
+  int out_type;
+  void* out;
+  size_t out_stride;
+  size_t rows;
+  size_t cols;
+};
+
+// Checks the operands and calls run(x, f, sum, affine, out, residual) with pointers of their types; of `affine`, which
+// is null, only the type counts.
+template <class Run>
+Status RunResidual(const char* op, const ResidualOperands& o, const prenorm_residual* residual, float eps,
+                   const Run& run) {
+  Residual form;
+  Status status = ResidualOf(op, residual, &form);
+  if (!status.ok()) return status;
+#define PRENORM_RESIDUAL_NORM(X, AFFINE, OUT)                                                                      \
+  if (o.x_type == TypeId<X>() && o.affine_type == TypeId<AFFINE>() && o.out_type == TypeId<OUT>()) {               \
+    auto* x = static_cast<const X*>(o.x);                                                                          \
+    auto* f = static_cast<const X*>(o.f);                                                                          \
+    auto* sum = static_cast<X*>(o.sum);                                                                            \
+    auto* out = static_cast<OUT*>(o.out);                                                                          \
+    status = CheckResidual(op, x, o.x_stride, f, o.f_stride, sum, o.sum_stride, out, o.out_stride, o.rows, o.cols, \
+                           form, eps);                                                                             \
+    if (status.ok()) run(x, f, sum, static_cast<const AFFINE*>(nullptr), out, form);                               \
+    return status;                                                                                                 \
+  }
+#include "kernels/variants.inc"
+  return UnknownTypes(op, o.x_type, o.affine_type, o.out_type);
+}
+
 }  // namespace
 
 int prenorm_rms_norm(int x_type, const void* x, size_t x_stride, int gain_type, const void* gain, int out_type,
@@ -76,27 +116,16 @@ int prenorm_residual_rms_norm(int x_type, const void* x, size_t x_stride, const 
                               size_t message_size) {
   return Guarded(message, message_size, [&]() -> Status {
     const char* op = "ResidualRmsNorm";
-    Residual form;
-    Status status = CheckPresent(op, "options", options);
-    if (status.ok()) status = ResidualOf(op, residual, &form);
-    if (!status.ok()) return status;
-#define PRENORM_RESIDUAL_NORM(X, GAIN, OUT)                                                                        \
-  if (x_type == TypeId<X>() && gain_type == TypeId<GAIN>() && out_type == TypeId<OUT>()) {                         \
-    auto* typed_x = static_cast<const X*>(x);                                                                      \
-    auto* typed_f = static_cast<const X*>(f);                                                                      \
-    auto* typed_sum = static_cast<X*>(sum);                                                                        \
-    auto* typed_out = static_cast<OUT*>(out);                                                                      \
-    status = CheckResidual(op, typed_x, x_stride, typed_f, f_stride, typed_sum, sum_stride, typed_out, out_stride, \
-                           rows, cols, form, options->eps);                                                        \
-    if (status.ok()) {                                                                                             \
-      ParallelResidualRmsNorm(typed_x, x_stride, typed_f, f_stride, typed_sum, sum_stride,                         \
-                              static_cast<const GAIN*>(gain), typed_out, out_stride, rows, cols, form,             \
-                              OptionsOf(*options), threads);                                                       \
-    }                                                                                                              \
-    return status;                                                                                                 \
-  }
-#include "kernels/variants.inc"
-    return UnknownTypes(op, x_type, gain_type, out_type);
+    if (Status status = CheckPresent(op, "options", options); !status.ok()) return status;
+    const auto run = [&](auto* typed_x, auto* typed_f, auto* typed_sum, auto* affine, auto* typed_out,
+                         const Residual& form) {
+      ParallelResidualRmsNorm(typed_x, x_stride, typed_f, f_stride, typed_sum, sum_stride,
+                              static_cast<decltype(affine)>(gain), typed_out, out_stride, rows, cols, form,
+                              OptionsOf(*options), threads);
+    };
+    return RunResidual(
+        op, {x_type, x, x_stride, f, f_stride, sum, sum_stride, gain_type, out_type, out, out_stride, rows, cols},
+        residual, options->eps, run);
   });
 }
 
@@ -107,27 +136,17 @@ int prenorm_residual_layer_norm(int x_type, const void* x, size_t x_stride, cons
                                 size_t threads, char* message, size_t message_size) {
   return Guarded(message, message_size, [&]() -> Status {
     const char* op = "ResidualLayerNorm";
-    Residual form;
-    Status status = CheckPresent(op, "options", options);
-    if (status.ok()) status = ResidualOf(op, residual, &form);
-    if (!status.ok()) return status;
-#define PRENORM_RESIDUAL_NORM(X, AFFINE, OUT)                                                                      \
-  if (x_type == TypeId<X>() && affine_type == TypeId<AFFINE>() && out_type == TypeId<OUT>()) {                     \
-    auto* typed_x = static_cast<const X*>(x);                                                                      \
-    auto* typed_f = static_cast<const X*>(f);                                                                      \
-    auto* typed_sum = static_cast<X*>(sum);                                                                        \
-    auto* typed_out = static_cast<OUT*>(out);                                                                      \
-    status = CheckResidual(op, typed_x, x_stride, typed_f, f_stride, typed_sum, sum_stride, typed_out, out_stride, \
-                           rows, cols, form, options->eps);                                                        \
-    if (status.ok()) {                                                                                             \
-      ParallelResidualLayerNorm(typed_x, x_stride, typed_f, f_stride, typed_sum, sum_stride,                       \
-                                static_cast<const AFFINE*>(gain), static_cast<const AFFINE*>(bias), typed_out,     \
-                                out_stride, rows, cols, form, OptionsOf(*options), threads);                       \
-    }                                                                                                              \
-    return status;                                                                                                 \
-  }
-#include "kernels/variants.inc"
-    return UnknownTypes(op, x_type, affine_type, out_type);
+    if (Status status = CheckPresent(op, "options", options); !status.ok()) return status;
+    const auto run = [&](auto* typed_x, auto* typed_f, auto* typed_sum, auto* affine, auto* typed_out,
+                         const Residual& form) {
+      using Affine = decltype(affine);
+      ParallelResidualLayerNorm(typed_x, x_stride, typed_f, f_stride, typed_sum, sum_stride, static_cast<Affine>(gain),
+                                static_cast<Affine>(bias), typed_out, out_stride, rows, cols, form, OptionsOf(*options),
+                                threads);
+    };
+    return RunResidual(
+        op, {x_type, x, x_stride, f, f_stride, sum, sum_stride, affine_type, out_type, out, out_stride, rows, cols},
+        residual, options->eps, run);
   });
 }
 
