@@ -11,7 +11,7 @@ if [ -z "$work" ]; then
 fi
 mkdir -p "$work"
 # The build too: files of an sdist have one date, so a change would not be seen.
-rm -rf "$work"/{src,build,dist,wheels,elsewhere,use,torch}
+rm -rf "${work:?}"/{src,build,dist,wheels,elsewhere,use,torch}
 
 [ -x "$work/make/bin/auditwheel" ] || {
   python3 -m venv "$work/make"
@@ -27,21 +27,17 @@ PATH=$work/make/bin:$PATH auditwheel repair -w "$work/wheels" "$work"/dist/*.whl
   { tail -n 40 "$work/log"; exit 1; }
 ls -l "$work"/dist/*.tar.gz "$work"/wheels/*.whl
 
-# check NAME PYTHON VENV-OPTION TEST...: installs the wheel into a new environment of PYTHON and runs tests there.
-check() {
-  local name=$1 python=$2 options=$3
-  shift 3
-  read -r -a options <<<"$options"
-  "$python" -m venv "${options[@]}" "$work/$name"
-  CC=/nonexistent CXX=/nonexistent "$work/$name/bin/pip" -q install --only-binary :all: "$work"/wheels/*.whl
-  (cd "$work/elsewhere" && "$work/$name/bin/python" -m unittest "$@")
-}
-
 mkdir "$work/elsewhere"
 cp python/tests/test_*.py "$work/elsewhere/"
 export PRENORM_TINY_MODEL=$PWD/models/tiny/prenorm-tiny.gguf
-check use python3 "" test_model test_norm
+cd "$work/elsewhere"
+
+python3 -m venv "$work/use"
+# ml_dtypes: NumPy's bfloat16, for its test.
+CC=/nonexistent CXX=/nonexistent "$work/use/bin/pip" -q install --only-binary :all: "$work"/wheels/*.whl ml_dtypes
+"$work/use/bin/python" -m unittest test_model test_norm
 "$work/use/bin/python" -c 'import prenorm; print("SIMD targets:", *prenorm.compiled_targets())'
 if [ -n "${PRENORM_TORCH_PYTHON:-}" ]; then
-  check torch "$PRENORM_TORCH_PYTHON" --system-site-packages test_model test_norm
+  "$PRENORM_TORCH_PYTHON" -m pip -q install --no-deps --target "$work/torch" "$work"/wheels/*.whl
+  PYTHONPATH=$work/torch "$PRENORM_TORCH_PYTHON" -m unittest test_model test_norm
 fi
