@@ -64,9 +64,10 @@ HWY_NOINLINE void ApplyPanel(const X* x, size_t x_stride, X* out, size_t out_str
   }
 }
 
-// One plane with its channel's factors.
+// One plane with its channel's factors, while what is `ahead` elements further on is fetched.
 template <typename X>
-HWY_NOINLINE void ApplyPlane(const ChannelMap<X>& map, size_t sample, size_t channel, const LayerFactors& factors) {
+HWY_NOINLINE void ApplyPlane(const ChannelMap<X>& map, size_t sample, size_t channel, const LayerFactors& factors,
+                             size_t ahead = 0) {
   const size_t offset = channel * map.shape.space;
   const X* x = map.x + sample * map.x_stride + offset;
   X* out = map.out + sample * map.out_stride + offset;
@@ -75,7 +76,7 @@ HWY_NOINLINE void ApplyPlane(const ChannelMap<X>& map, size_t sample, size_t cha
   if (HWY_UNLIKELY(factors.scale != 1.0f)) {
     ApplyLayerColumns<false>(Scaled<const X*>{x, factors.scale}, gain, bias, out, map.shape.space, factors);
   } else {
-    ApplyLayerColumns<false>(x, gain, bias, out, map.shape.space, factors);
+    ApplyLayerColumns<false>(Ahead<X>{x, ahead}, gain, bias, out, map.shape.space, factors);
   }
 }
 
@@ -103,7 +104,9 @@ HWY_INLINE void GroupNormPlanes(const ChannelMap<X>& map, size_t groups, const L
     for (size_t group = 0; group < groups; ++group) {
       const X* x = map.x + sample * map.x_stride + group * group_size;
       const LayerFactors factors = statistics.Factors(x);
-      for (size_t c = 0; c < group_channels; ++c) ApplyPlane(map, sample, group * group_channels + c, factors);
+      for (size_t c = 0; c < group_channels; ++c) {
+        ApplyPlane(map, sample, group * group_channels + c, factors, group_size);
+      }
     }
   }
 }

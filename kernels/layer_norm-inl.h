@@ -78,18 +78,17 @@ HWY_INLINE void ApplyLayerPieces(const X* x, LayerAffine& affine, Out* out, cons
 }
 
 // The next row comes in while this one goes out; without, reading and writing would take turns.
-template <typename X, typename Out>
-HWY_INLINE void LayerNormStreamed(const LayerNormCall<X, Out>& call, const LayerStatistics& statistics,
-                                  LayerAffine& affine) {
+template <bool kStream, typename X, typename Out>
+HWY_NOINLINE void LayerNormFetching(const LayerNormCall<X, Out>& call, const LayerStatistics& statistics,
+                                    LayerAffine& affine) {
   const auto piece = [&](const X* x, const float* gain, const float* bias, Out* out, size_t cols,
                          const LayerFactors& factors) HWY_ATTR {
-    ApplyLayerColumns<true>(Ahead<X>{x, call.x_stride}, gain, bias, out, cols, factors);
+    ApplyLayerColumns<kStream>(Ahead<X>{x, call.x_stride}, gain, bias, out, cols, factors);
   };
   for (size_t row = 0; row < call.rows; ++row) {
     const X* x = call.x + row * call.x_stride;
     ApplyLayerPieces(x, affine, call.out + row * call.out_stride, statistics.Factors(x), piece);
   }
-  hwy::FlushStream();
 }
 
 template <typename X, typename Out>
@@ -97,12 +96,15 @@ HWY_INLINE void LayerNormRows(const LayerNormCall<X, Out>& call) {
   const LayerStatistics statistics(call.cols, *call.options);
   LayerAffine affine(call);
   if (MayStream(call.x, call.out, call.out_stride, call.rows, call.cols)) {
-    LayerNormStreamed(call, statistics, affine);
-    return;
-  }
-  for (size_t row = 0; row < call.rows; ++row) {
-    const X* x = call.x + row * call.x_stride;
-    ApplyLayerRow(x, affine, call.out + row * call.out_stride, statistics.Factors(x));
+    LayerNormFetching<true>(call, statistics, affine);
+    hwy::FlushStream();
+  } else if (MayFetch(call.x, call.rows, call.cols)) {
+    LayerNormFetching<false>(call, statistics, affine);
+  } else {
+    for (size_t row = 0; row < call.rows; ++row) {
+      const X* x = call.x + row * call.x_stride;
+      ApplyLayerRow(x, affine, call.out + row * call.out_stride, statistics.Factors(x));
+    }
   }
 }
 

@@ -114,8 +114,9 @@ HWY_INLINE BackwardRow BackwardOf(const RowsBackward& call, const float* x, cons
   return row;
 }
 
+// Meanwhile what lies x_ahead and dy_ahead elements further on is fetched.
 HWY_INLINE void StoreGradient(const float* x, const float* dy, const Nullable<float>& gain, float* dx, size_t cols,
-                              const BackwardRow& row) {
+                              const BackwardRow& row, size_t x_ahead, size_t dy_ahead) {
   const RowTag df;
   const RowVec mean = hn::Set(df, row.mean);
   const RowVec mean_product = hn::Set(df, row.mean_product);
@@ -126,34 +127,42 @@ HWY_INLINE void StoreGradient(const float* x, const float* dy, const Nullable<fl
     const RowVec t = hn::NegMulAdd(x_hat, mean_product, hn::Sub(hn::Mul(d, g), mean));
     return hn::Mul(hn::Mul(t, first), second);
   };
-  MapRow(df, cols, dx, func, x, dy, gain);
+  MapRow(df, cols, dx, func, Ahead<float>{x, x_ahead}, Ahead<float>{dy, dy_ahead}, gain);
 }
 
-// Runs of 16 rows: statistics of each, sums over all while they are in cache, then dx, which may replace x or dy.
+// Columns whose 16 rows of x and dy (16 KB) stay in L1 between the sums over them and dx, beside the next 16 rows. All
+// columns at once and nothing fetched: 12 % slower at 768 columns and 18 % at 4096; blocks of 256: 4 % and none.
+inline constexpr size_t kGradientCols = 2 * kPanel;
+
+// Runs of 16 rows: statistics of each, then sums over all and dx, which may replace x or dy, by blocks of columns.
 HWY_INLINE void RowsBackwardUnit(const RowsBackward& call) {
   const RowTag df;
-  const Nullable<float> gain{call.gain, 1.0f};
   BackwardRow rows[kRunRows];
   for (size_t begin = 0; begin < call.rows; begin += kRunRows) {
     const size_t count = std::min(kRunRows, call.rows - begin);
     const float* x = call.x + begin * call.x_stride;
     const float* dy = call.dy + begin * call.dy_stride;
+    float* dx = call.dx + begin * call.dx_stride;
     for (size_t k = 0; k < count; ++k) rows[k] = BackwardOf(call, x + k * call.x_stride, dy + k * call.dy_stride);
-    if (call.dgain != nullptr || call.dbias != nullptr) {
-      for (size_t panel = 0; panel < call.cols; panel += kPanel) {
+    for (size_t block = 0; block < call.cols; block += kGradientCols) {
+      const size_t block_end = std::min(block + kGradientCols, call.cols);
+      for (size_t panel = block; panel < block_end && (call.dgain != nullptr || call.dbias != nullptr);
+           panel += kPanel) {
         const auto gradient = [&](const auto& load, size_t k, size_t col)
                                   HWY_ATTR { return load(df, dy + k * call.dy_stride, panel + col); };
         const auto x_hat = [&](const auto& load, size_t k, size_t col, RowVec) HWY_ATTR {
           return NormalizeAll(df, load(df, x + k * call.x_stride, panel + col), rows[k].factors);
         };
-        AddColumnSums(count, std::min(kPanel, call.cols - panel), gradient, x_hat,
+        AddColumnSums(count, std::min(kPanel, block_end - panel), gradient, x_hat,
                       call.dbias == nullptr ? nullptr : call.dbias + panel,
                       call.dgain == nullptr ? nullptr : call.dgain + panel);
       }
-    }
-    for (size_t k = 0; k < count; ++k) {
-      StoreGradient(x + k * call.x_stride, dy + k * call.dy_stride, gain, call.dx + (begin + k) * call.dx_stride,
-                    call.cols, rows[k]);
+      const Nullable<float> gain{call.gain == nullptr ? nullptr : call.gain + block, 1.0f};
+      for (size_t k = 0; k < count; ++k) {
+        StoreGradient(x + k * call.x_stride + block, dy + k * call.dy_stride + block, gain,
+                      dx + k * call.dx_stride + block, block_end - block, rows[k], kRunRows * call.x_stride,
+                      kRunRows * call.dy_stride);
+      }
     }
   }
 }
@@ -240,7 +249,7 @@ HWY_INLINE void PlanesBackward(const ChannelsBackward& call, size_t channel) {
   const BackwardRow row = ChannelRow(statistics.factors, call.eps, gain, sum, product, static_cast<double>(x.Size()));
   for (size_t sample = 0; sample < samples; ++sample) {
     StoreGradient(x.x + sample * call.x_stride, dy.x + sample * call.dy_stride, Nullable<float>{nullptr, gain},
-                  call.dx + sample * call.dx_stride + offset, space, row);
+                  call.dx + sample * call.dx_stride + offset, space, row, call.x_stride, call.dy_stride);
   }
 }
 

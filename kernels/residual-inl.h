@@ -22,6 +22,22 @@ namespace prenorm {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// A formed piece at `p`, while what is at `next` is fetched into the caches.
+template <typename Next>
+struct Fetching {
+  const float* p;
+  const Next* next;
+};
+template <class DF, typename Next>
+HWY_INLINE hn::Vec<DF> LoadF32(DF df, const Fetching<Next>& s, size_t i) {
+  hwy::Prefetch(s.next + i);
+  return LoadF32(df, s.p, i);
+}
+template <class DF, typename Next>
+HWY_INLINE hn::Vec<DF> LoadNF32(DF df, const Fetching<Next>& s, size_t i, size_t n) {
+  return LoadNF32(df, s.p, i, n);
+}
+
 template <typename X>
 class ResidualPieces final : public RowPieces {
  public:

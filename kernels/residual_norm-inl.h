@@ -52,18 +52,16 @@ HWY_NOINLINE void StreamResidualRmsNormRows(const ResidualRmsCall<X, Out>& call)
       const size_t count = std::min(kChunk, norm.cols - begin);
       const float* sum = stored.Piece(begin, count, buffer);
       // The next row comes in while this one goes out.
-      for (size_t i = begin; i < begin + count; i += 64 / sizeof(X)) {
-        hwy::Prefetch(x + call.x_stride + i);
-        hwy::Prefetch(f + call.f_stride + i);
-      }
+      const Fetching<X> copied{sum, x + call.x_stride + begin};
+      const Fetching<X> scaled{sum, f + call.f_stride + begin};
       MapRow<true>(
-          df, count, call.sum + row * norm.x_stride + begin, [](V v) HWY_ATTR { return v; }, sum);
+          df, count, call.sum + row * norm.x_stride + begin, [](V v) HWY_ATTR { return v; }, copied);
       Out* out = norm.out + row * norm.out_stride + begin;
       if (HWY_UNLIKELY(gain.round_before || factors.scale != 1.0f)) {
         NormalizePiece(sum, buffer, count, factors, gain.round_before);
         ScalePiece(static_cast<const float*>(buffer), gain.gain.At(begin), out, count, 1.0f);
       } else {
-        ScaleColumns<true>(sum, gain.gain.At(begin), out, count, factors.inv_rms);
+        ScaleColumns<true>(scaled, gain.gain.At(begin), out, count, factors.inv_rms);
       }
     }
   }

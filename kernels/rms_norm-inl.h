@@ -146,16 +146,15 @@ HWY_INLINE void RmsNormShortRows(const RmsNormCall<X, Out>& call, const RmsStati
 }
 
 // The next row comes in while this one goes out; without, reading and writing would take turns.
-template <typename X, typename Out>
-HWY_INLINE void RmsNormStreamed(const RmsNormCall<X, Out>& call, const RmsStatistics& statistics, RmsGain& gain) {
+template <bool kStream, typename X, typename Out>
+HWY_NOINLINE void RmsNormFetching(const RmsNormCall<X, Out>& call, const RmsStatistics& statistics, RmsGain& gain) {
   const auto piece = [&](const X* x, const float* g, Out* out, size_t cols, float inv_rms) HWY_ATTR {
-    ScaleColumns<true>(Ahead<X>{x, call.x_stride}, g, out, cols, inv_rms);
+    ScaleColumns<kStream>(Ahead<X>{x, call.x_stride}, g, out, cols, inv_rms);
   };
   for (size_t row = 0; row < call.rows; ++row) {
     const X* x = call.x + row * call.x_stride;
     ScalePieces(x, gain, call.out + row * call.out_stride, statistics.Factors(x), piece);
   }
-  hwy::FlushStream();
 }
 
 template <typename X, typename Out>
@@ -163,9 +162,12 @@ HWY_INLINE void RmsNormRows(const RmsNormCall<X, Out>& call) {
   const RmsStatistics statistics(call.cols, *call.options);
   RmsGain gain(call);
   if (MayStream(call.x, call.out, call.out_stride, call.rows, call.cols)) {
-    RmsNormStreamed(call, statistics, gain);
+    RmsNormFetching<true>(call, statistics, gain);
+    hwy::FlushStream();
   } else if (call.rows > 1 && call.cols <= kFewCols) {
     RmsNormShortRows(call, statistics, gain);
+  } else if (MayFetch(call.x, call.rows, call.cols)) {
+    RmsNormFetching<false>(call, statistics, gain);
   } else {
     for (size_t row = 0; row < call.rows; ++row) {
       const X* x = call.x + row * call.x_stride;
