@@ -57,6 +57,7 @@ struct PyModel {
   std::shared_ptr<const Model> model;
 };
 
+void BindEncoder(nanobind::module_& module);
 void BindModel(nanobind::module_& module);
 void BindNorm(nanobind::module_& module);
 void BindSession(nanobind::module_& module);

@@ -90,5 +90,6 @@ NB_MODULE(_prenorm, m) {
   m.def("openmp_library", &python::OpenMpLibrary, "Path of the OpenMP runtime in use.");
   python::BindModel(m);
   python::BindSession(m);
+  python::BindEncoder(m);
   python::BindNorm(m);
 }

@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Optional, Union
 
+import numpy
+
 from . import _catalog, _openmp, _prenorm
 from ._generation import Generation, Stream, interruptible
 from ._profile import Profile
@@ -20,6 +22,7 @@ class Model:
         _openmp.warn_of_several()
         self._model = model
         self._session_options = dict(session_options)
+        self._encoders: dict[tuple[Any, ...], _prenorm.Encoder] = {}  # Those that are not at work, by their options.
         self._idle: list[Session] = []  # Of answers that have ended: what they hold may begin the next prompt.
 
     @classmethod
@@ -133,6 +136,33 @@ class Model:
     ) -> Generation:
         """As chat_stream, all at once."""
         return self.chat_stream(messages, template_arguments=template_arguments, **options).read()
+
+    def embed(
+        self,
+        texts: Union[str, Sequence[str]],
+        *,
+        pooling: Optional[str] = None,
+        normalize: Optional[bool] = None,
+        max_tokens: int = 0,
+        truncate: bool = False,
+        parse_special: bool = False,
+        threads: int = 0,
+    ) -> numpy.ndarray:
+        """float32 [dim] of a text, [texts, dim] of several: what it depends on is the text alone, not those beside it.
+
+        pooling        "mean", "cls" or "last"; None: as the model's files say
+        normalize      whether vectors get length 1; None: as the model's files say
+        max_tokens     of a text; 0: as the model's files say
+        truncate       a longer text loses its end; otherwise Error "context_full"
+        parse_special  "[SEP]" and the like in a text become control ids"""
+        options = (threads, pooling, normalize, max_tokens, truncate, parse_special)
+        encoder = self._encoders.pop(options, None) or _prenorm.Encoder(self._model, *options)
+        several = [texts] if isinstance(texts, str) else list(texts)
+        try:
+            rows = interruptible(lambda flag: encoder.embed(several, flag))
+        finally:
+            self._encoders[options] = encoder
+        return rows[0] if isinstance(texts, str) else rows
 
     def infill_prompt(self, prefix: str, suffix: str) -> list[int]:
         """Ids after which a code model writes what stands between two texts. Error "unsupported" where it cannot."""

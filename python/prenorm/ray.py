@@ -1,8 +1,9 @@
-"""A model over a data set on many machines, by Ray (pip install ray).
+"""A model over a data set on many machines, by Ray (pip install ray): answers, or embeddings.
 
     import ray, prenorm.ray
     ray.init("auto")
     parts = prenorm.ray.map_batches(prompts, "answers", model="/models/model.gguf", max_new_tokens=100)
+    parts = prenorm.ray.map_batches(texts, "vectors", model="/models/all-minilm-l6-v2", task="embed")
 
 Every node gets one worker, a process with one copy of the weights; its sessions are threads, one answer each, because
 a model is immutable and nothing here holds the interpreter's lock while it computes. The model's name must mean the
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import collections
 import hashlib
+import io
 import itertools
 import json
 import os
@@ -23,6 +25,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Optional, Union
 
+import numpy
 import ray
 from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -35,7 +38,7 @@ __all__ = ["Worker", "map_batches", "workers"]
 
 _ATTEMPTS = 3  # Deaths of workers with the same part, or on the same node, before the job gives up on it.
 _LOOK_FOR_NODES = 10.0  # Seconds.
-_SUFFIXES = {"generate": ".jsonl"}
+_SUFFIXES = {"generate": ".jsonl", "embed": ".npy"}
 
 
 class _Worker:
@@ -78,6 +81,13 @@ class _Worker:
             ]
         finally:
             self._sessions.put(session)
+
+    def embed(self, rows: list[Any], _first: int, options: Mapping[str, Any]) -> numpy.ndarray:
+        """float32 [rows, dim]: the vectors of rows, texts or objects with one as "text". Options of Model.embed."""
+        self.ready()
+        assert self._model is not None
+        texts = [row["text"] if isinstance(row, Mapping) else row for row in rows]
+        return self._model.embed(texts, **{"threads": self._options.get("threads", 0), **options})
 
     def _answer(self, session: Any, row: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         assert self._model is not None
@@ -124,25 +134,26 @@ def map_batches(
     progress: Optional[Callable[[pathlib.Path], None]] = None,
     **options: Any,
 ) -> list[pathlib.Path]:
-    """Answers every row and writes the results, `part_rows` a file, to the folder `output`.
+    """Answers or embeds every row and writes the results, `part_rows` a file, to the folder `output`.
 
-    rows             strings, lists of chat messages, or objects with "prompt" or "messages"; read as they are needed
+    rows             to embed: strings, or objects with "text"; to answer: strings, lists of chat messages, or objects
+                     with "prompt" or "messages"; read as they are needed
     model            as of Model.from_pretrained
-    task             "generate"
+    task             "generate" or "embed"
     sessions         answers at once on a node; None: as many as Ray gives the node processors
     session_options  of Session; threads is 1 unless given
     progress         called with each part that has been written in this run
-    options          of Model.generate; seed (0) is that of row 0, row i has seed + i
+    options          of Model.generate; seed (0) is that of row 0, row i has seed + i. Or of Model.embed
 
     Returns the parts in the order of the rows: files of JSON lines, {"index", "text", "finish_reason", "prompt_tokens",
-    "tokens"} or {"index", "error"}. A part appears when it is
+    "tokens"} or {"index", "error"}; for vectors files of NumPy (.npy), float32 [rows, dim]. A part appears when it is
     complete, and its name has a digest of its rows, the model's name and the options: what is there already is not made
     again, so a job that broke off goes on where it was, and changed rows are made anew. The part of a worker that dies
     is given to another one; nodes that come later get workers too.
-    Errors: those of loading the model; RuntimeError where no node is left or a part has ended three
+    Errors: those of loading the model, and of Model.embed; RuntimeError where no node is left or a part has ended three
     workers."""
     if task not in _SUFFIXES:
-        raise ValueError(f"task: expected generate, found {task}")
+        raise ValueError(f"task: expected generate or embed, found {task}")
     folder = pathlib.Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     digest = json.dumps([str(model), task, options], sort_keys=True, default=str)
@@ -180,7 +191,12 @@ def _parts(rows: Iterable[Any], part_rows: int, folder: pathlib.Path, digest: st
 
 def _write(path: pathlib.Path, results: Any) -> None:
     """The whole file or none, whatever happens to the machine meanwhile."""
-    content = "".join(json.dumps(result, ensure_ascii=False) + "\n" for result in results).encode()
+    if isinstance(results, numpy.ndarray):
+        buffer = io.BytesIO()
+        numpy.save(buffer, results)
+        content = buffer.getvalue()
+    else:
+        content = "".join(json.dumps(result, ensure_ascii=False) + "\n" for result in results).encode()
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     with open(draft, "wb") as file:
         file.write(content)
@@ -274,7 +290,7 @@ class _Job:
             return  # Buried meanwhile.
         part = self._next()
         if part is not None:
-            call = getattr(worker.actor, self._task)
+            call = worker.actor.embed if self._task == "embed" else worker.actor.generate
             reference = call.remote(part.rows, part.first, self._options)
             self._under_way[reference] = (worker, part)
 

@@ -7,6 +7,7 @@ import tempfile
 import unittest
 from unittest import mock
 
+import numpy as np
 import ray
 from ray.cluster_utils import Cluster
 
@@ -98,6 +99,19 @@ class RayTest(unittest.TestCase):
         self.assertEqual((again[:6], again[7:]), (found[:6], found[7:]))
         others = prenorm.ray._parts(rows, 5, pathlib.Path(self.folder.name), "other options", ".jsonl")
         self.assertFalse({part.path for part in others} & set(paths))
+
+    def test_3_vectors(self):
+        rows = self.rows[:12] + [{"text": self.rows[12]}]
+        paths = self.map_vectors(rows)
+        found = np.concatenate([np.load(path) for path in paths])
+        np.testing.assert_array_equal(found, prenorm.Model.from_pretrained(TINY).embed(self.rows[:13]))
+        self.assertEqual(self.map_vectors(rows), paths)
+        self.assertEqual(len(self.written), 3)
+
+    def map_vectors(self, rows):
+        return prenorm.ray.map_batches(
+            rows, self.folder.name, model=os.path.abspath(TINY), task="embed", part_rows=5, progress=self.written.append
+        )
 
     def test_3_errors_of_the_model_arrive(self):
         with self.assertRaises(FileNotFoundError):

@@ -129,6 +129,27 @@ class ModelTest(unittest.TestCase):
         self.assertIn("def generate", stub)
 
 
+class EmbedTest(unittest.TestCase):
+    def test_vectors(self):
+        model = prenorm.Model.from_pretrained(TINY)
+        texts = ["Once there was a story.", "Another one", "Once"]
+        rows = model.embed(texts)
+        self.assertEqual((rows.shape, rows.dtype), ((3, model.config["dim"]), np.float32))
+        np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, rtol=1e-5)
+        np.testing.assert_array_equal(model.embed(texts[1]), rows[1])
+        np.testing.assert_array_equal(model.embed(texts[::-1], threads=1), rows[::-1])
+        plain = model.embed(texts, normalize=False)
+        np.testing.assert_allclose(plain / np.linalg.norm(plain, axis=1, keepdims=True), rows, rtol=1e-5, atol=1e-6)
+        self.assertFalse(np.allclose(model.embed(texts, pooling="mean"), rows))
+        with self.assertRaisesRegex(ValueError, "pooling"):
+            model.embed(texts, pooling="median")
+        long = "a story " * 2000
+        with self.assertRaises(prenorm.Error) as raised:
+            model.embed(long)
+        self.assertEqual(raised.exception.code, "context_full")
+        self.assertEqual(model.embed(long, truncate=True).shape, (model.config["dim"],))
+
+
 class GenerateTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
