@@ -208,6 +208,7 @@ Result<std::unique_ptr<Encoder>> Encoder::Create(std::shared_ptr<const Model> mo
   const ModelParts& parts = model->parts();
   if (Status status = CheckOptions(parts, options); !status.ok()) return status;
   const int threads = options.threads != 0 ? options.threads : DefaultThreads().threads;
+  if (Status status = CheckThreadsStart(threads - 1); !status.ok()) return status;
   auto impl = std::make_unique<Impl>(model, threads);
   impl->pooling = options.pooling.value_or(parts.embedding.pooling);
   impl->normalize = options.normalize.value_or(parts.embedding.normalize);
