@@ -9,6 +9,7 @@ int RunGenerate(const Options& options);
 int RunChat(const Options& options);
 int RunTokenize(const Options& options);
 int RunLogits(const Options& options);
+int RunEmbed(const Options& options);
 int RunInspect(const Options& options);
 int RunBench(const Options& options);
 int RunProfile(const Options& options);

@@ -19,6 +19,7 @@ int Run(Command command, const Options& options) {
     case kChat: return RunChat(options);
     case kTokenize: return RunTokenize(options);
     case kLogits: return RunLogits(options);
+    case kEmbed: return RunEmbed(options);
     case kInspect: return RunInspect(options);
     case kBench: return RunBench(options);
     case kProfile: return RunProfile(options);

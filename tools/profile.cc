@@ -4,6 +4,7 @@
 #include <charconv>
 #include <fstream>
 
+#include "prenorm/encoder.h"
 #include "prenorm/generate.h"
 #include "prenorm/target.h"
 #include "tools/commands.h"
@@ -134,19 +135,7 @@ class ProfileRun {
   }
 
   Status Measure(const OpenedModel& opened, Session& session) {
-    const Model& model = session.model();
-    report_.model = model.config().name.empty() ? model.config().architecture : model.config().name;
-    report_.type = model.quantization();
-    report_.target = ActiveTarget();
-    report_.threads = session.threads();
-    report_.n_layers = model.config().n_layers;
-    report_.runs = std::max<int64_t>(5, options_.runs);
-    report_.placement = options_.unfuse ? "apart" : "engine";
-    report_.timer = MeasureTimerCost();
-    Progress("limits of the machine");
-    report_.roofline = MeasureRoofline(model, session.threads(), options_.probe_mb);
-    if (!counters_.reason().empty()) report_.notes.push_back("hardware counters: " + counters_.reason());
-
+    Describe(session.model(), session.threads());
     const NormExperiment apart{NormPlacement::kApart};
     PhaseOptions phases = PhasesAt(depths_.empty() ? prompt_.size() : depths_.front());
     if (options_.unfuse) phases.norms = &apart;
@@ -162,7 +151,45 @@ class ProfileRun {
     return CompareNorms(session, Variants(), report_);
   }
 
-  Status WriteFiles(Session& session) {
+  void Describe(const Model& model, int threads) {
+    report_.model = model.config().name.empty() ? model.config().architecture : model.config().name;
+    report_.type = model.quantization();
+    report_.target = ActiveTarget();
+    report_.threads = threads;
+    report_.n_layers = model.config().n_layers;
+    report_.runs = std::max<int64_t>(5, options_.runs);
+    report_.placement = options_.unfuse ? "apart" : "engine";
+    report_.timer = MeasureTimerCost();
+    Progress("limits of the machine");
+    report_.roofline = MeasureRoofline(model, threads, options_.probe_mb);
+    if (!counters_.reason().empty()) report_.notes.push_back("hardware counters: " + counters_.reason());
+  }
+
+  // An encoder reads one text at once, and there is nothing to decode.
+  Status MeasureEncoderOf(const OpenedModel& opened) {
+    const bool decoding = !options_.trace.empty() || options_.norms || options_.unfuse || !what_if_.empty() ||
+                          !depths_.empty() || threads_.size() > 1;
+    if (decoding) {
+      return Usage("An encoder has no tokens to decode.",
+                   "--trace, --norms, --unfuse, --what-if, --depth, several --threads: they compare decoded tokens",
+                   "Leave them out, or profile a decoder.");
+    }
+    EncoderOptions encoder_options;
+    encoder_options.threads = threads_.empty() ? 0 : static_cast<int>(threads_.front());
+    Result<std::unique_ptr<Encoder>> made = Encoder::Create(opened.model, encoder_options);
+    if (!made.ok()) return made.status();
+    Encoder& encoder = **made;
+    encoder.set_cancel_flag(&InterruptFlag());
+    if (!text_ && prompt_.size() > encoder.max_tokens()) prompt_.resize(encoder.max_tokens());
+    Describe(*opened.model, encoder.threads());
+    Result<std::vector<ProfilePhase>> measured =
+        MeasureEncoder(encoder, PhasesAt(0), report_.timer, report_.roofline, counters_);
+    if (!measured.ok()) return measured.status();
+    report_.phases = std::move(measured).value();
+    return {};
+  }
+
+  Status WriteFiles(Session* session) {
     if (!options_.svg.empty()) {
       if (Status status = WriteFile(options_.svg, ProfileSvg(report_)); !status.ok()) return status;
     }
@@ -172,7 +199,7 @@ class ProfileRun {
     if (options_.trace.empty()) return {};
     const size_t events = 40 * (report_.n_layers + 1);
     const Result<nlohmann::ordered_json> trace =
-        RecordTrace(session, prompt_, std::span(decode_).first(std::min(kTraceTokens, decode_.size())), events);
+        RecordTrace(*session, prompt_, std::span(decode_).first(std::min(kTraceTokens, decode_.size())), events);
     return trace.ok() ? WriteFile(options_.trace, JsonLine(*trace)) : trace.status();
   }
 
@@ -313,10 +340,17 @@ int RunProfile(const Options& options) {
   if (Status status = run.ReadOptions(); !status.ok()) return Fail(status);
   Result<OpenedModel> opened = run.Open();
   if (!opened.ok()) return FailModel(opened.status());
-  Result<std::unique_ptr<Session>> session = run.NewSession(*opened, run.threads().empty() ? 0 : run.threads().front());
-  if (!session.ok()) return Fail(session.status());
-  Status status = run.Measure(*opened, **session);
-  if (status.ok()) status = run.WriteFiles(**session);
+  std::unique_ptr<Session> session;
+  Status status;
+  if (opened->model->is_encoder()) {
+    status = run.MeasureEncoderOf(*opened);
+  } else {
+    Result<std::unique_ptr<Session>> made = run.NewSession(*opened, run.threads().empty() ? 0 : run.threads().front());
+    if (!made.ok()) return Fail(made.status());
+    session = std::move(*made);
+    status = run.Measure(*opened, *session);
+  }
+  if (status.ok()) status = run.WriteFiles(session.get());
   Progress("");
   if (!status.ok()) return Fail(status);
   return PrintAnswer(run.Text());

@@ -9,6 +9,7 @@ const CommandInfo kCommands[] = {
     {kChat, "chat", "talk with a model, or answer once", "prenorm chat -p \"Why is the sky blue?\""},
     {kTokenize, "tokenize", "the ids and pieces of a text", "prenorm tokenize -p \"Hello world\""},
     {kLogits, "logits", "the logits of every position", "prenorm logits --tokens 1,2,3 --out x.npy"},
+    {kEmbed, "embed", "texts to vectors", "prenorm embed all-minilm-l6-v2 \"first text\" \"second text\""},
     {kInspect, "inspect", "what is in a model file, and what of it runs", "prenorm inspect model.gguf"},
     {kBench, "bench", "measure tokens a second", "prenorm bench --tests pp512,tg128,tg128@d2048"},
     {kProfile, "profile", "where the time goes, and normalization's share of it", "prenorm profile -t 2"},

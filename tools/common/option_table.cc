@@ -6,7 +6,7 @@ namespace {
 
 constexpr uint32_t kText = kGenerate | kChat;
 constexpr uint32_t kSessions = kText | kLogits | kBench | kProfile | kPerplexity | kVerify;
-constexpr uint32_t kModels = kSessions | kTokenize | kInspect;
+constexpr uint32_t kModels = kSessions | kTokenize | kInspect | kEmbed;
 constexpr uint32_t kAll = kModels | kManage | kQuantize | kDoctor | kNorms;
 
 const OptionSpec kOptions[] = {
@@ -21,10 +21,11 @@ const OptionSpec kOptions[] = {
     {"OUT", "", "", "The GGUF file to write; it appears when it is complete.", "Model", "", kQuantize, &Options::to},
     {"RECIPE", "", "", "What the matrices become.", "Model", "", kQuantize, &Options::recipe,
      "F32|F16|BF16|Q8_0|Q4_0|Q4_1|Q5_0|Q5_1|Q4_K|Q5_K|Q6_K|Q4_K_M|Q5_K_M", ""},
-    {"-t,--threads", "", "N", "Threads.", "Model", "PRENORM_THREADS", (kSessions & ~kProfile) | kQuantize, &Options::threads,
+    {"-t,--threads", "", "N", "Threads.", "Model", "PRENORM_THREADS", (kSessions & ~kProfile) | kQuantize | kEmbed, &Options::threads,
      "", "as many as this process may use"},
     {"FILES", "", "", "Behind `diff`, in MODEL's place: two results of --json to compare.", "Model", "", kProfile,
      &Options::files, "", "none"},
+    {"TEXTS", "", "", "The texts, one vector each.", "Model", "", kEmbed, &Options::texts, "", "the lines of standard input"},
     {"-t,--threads", "", "LIST", "Threads; of several, e.g. 1,2,4, the first is profiled and all are compared.", "Model",
      "PRENORM_THREADS", kProfile, &Options::thread_list, "", "as many as this process may use"},
     {"-c,--context", "--ctx-size", "N", "Tokens that prompt and answer may have together.", "Model", "PRENORM_CONTEXT",
@@ -38,11 +39,13 @@ const OptionSpec kOptions[] = {
     {"--norm", "", "WHEN", "Compute norms where a product reads its input, or defer them to its pack.", "Model", "",
      kSessions, &Options::norm, "auto|input|deferred", ""},
     {"--chunk", "--ubatch-size", "N", "Prompt tokens evaluated together.", "Model", "", kSessions, &Options::chunk, "", ""},
+    {"--chunk", "", "N", "Tokens evaluated together, of whole texts.", "Model", "", kEmbed, &Options::embed_chunk, "", ""},
     {"--target", "", "NAME", "SIMD target of the kernels, e.g. AVX2.", "Model", "PRENORM_TARGET", kModels | kDoctor | kNorms, &Options::target,
      "", "the best one of this CPU"},
     {"--no-mmap", "", "", "Read the model file into memory instead of mapping it.", "Model", "", kModels, &Options::no_mmap,
      "", ""},
-    {"--no-memory-check", "", "", "Load the model even where memory looks too small.", "Model", "", kSessions | kTokenize,
+    {"--no-memory-check", "", "", "Load the model even where memory looks too small.", "Model", "",
+     kSessions | kTokenize | kEmbed,
      &Options::no_memory_check, "", ""},
     {"--session", "--prompt-cache", "FILE",
      "Take what the model has read already from this file, if it is there, and keep it there for the next time.", "Model", "",
@@ -59,10 +62,19 @@ const OptionSpec kOptions[] = {
      "none"},
     {"-f,--file", "", "FILE", "Take the text from a file, byte for byte.", "Prompt", "", kText | kTokenize | kPerplexity | kProfile, &Options::file, "",
      ""},
+    {"-f,--file", "", "FILE", "Take the texts from the lines of a file.", "Texts", "", kEmbed, &Options::file, "", "none"},
+    {"--pooling", "", "HOW", "How the rows of a text's tokens become one.", "Texts", "", kEmbed, &Options::pooling,
+     "mean|cls|last", "what the model's files say; else the mean for encoders, the last token for decoders"},
+    {"--raw", "", "", "Leave vectors as long as they are, even where the model's files normalize them.", "Texts", "", kEmbed,
+     &Options::raw, "", ""},
+    {"--max-tokens", "", "N", "Most tokens of a text; 0: what the model's files say.", "Texts", "", kEmbed,
+     &Options::max_tokens, "", ""},
+    {"--truncate", "", "", "Leave out the end of a text that is too long, instead of refusing it.", "Texts", "", kEmbed,
+     &Options::truncate_texts, "", ""},
     {"-e,--escape", "", "", "Turn \\n, \\t, \\r, \\\\, \\\" and \\' of the prompt argument into what they stand for.", "Prompt",
      "", kText | kTokenize | kPerplexity | kProfile, &Options::escape, "", ""},
     {"--special", "", "", "Markers in the text, e.g. <|im_end|>, become control tokens.", "Prompt", "",
-     kGenerate | kTokenize, &Options::special, "", ""},
+     kGenerate | kTokenize | kEmbed, &Options::special, "", ""},
     {"--add-special", "--bos", "", "Add what the model puts around a text, e.g. its beginning token.", "Prompt", "",
      kTokenize, &Options::add_special, "", ""},
     {"--prefix", "", "TEXT", "Write what is missing behind this text and before that of --suffix (code models).", "Prompt", "",
@@ -113,6 +125,7 @@ const OptionSpec kOptions[] = {
     {"--tokens", "", "IDS", "Token ids, separated by commas or spaces.", "Tokens", "", kLogits, &Options::tokens, "", ""},
     {"--tokens-file", "", "FILE", "A file of token ids.", "Tokens", "", kLogits, &Options::tokens_file, "", ""},
     {"-o,--out", "", "FILE", "The .npy file to write: f32 [tokens, vocabulary].", "Tokens", "", kLogits, &Options::out, "", ""},
+    {"-o,--out", "", "FILE", "Write a .npy file instead: f32 [texts, width].", "Output", "", kEmbed, &Options::out, "", "none"},
 
     {"--accuracy", "", "", "Compare every operation with long double, under every SIMD target that runs here.", "Measuring", "",
      kNorms, &Options::accuracy, "", ""},

@@ -29,6 +29,7 @@ enum Command : uint32_t {
   kManage = 1u << 10,  // prenorm models
   kDoctor = 1u << 11,
   kNorms = 1u << 12,
+  kEmbed = 1u << 13,
 };
 
 /// The values, with the built-in defaults.
@@ -114,6 +115,13 @@ struct Options {
   // Verifying.
   int64_t verify_tokens = 32;
   double tolerance = 0.0;
+  // Embedding.
+  std::vector<std::string> texts;
+  std::string pooling;
+  bool raw = false;
+  int64_t max_tokens = 0;
+  int64_t embed_chunk = 1024;
+  bool truncate_texts = false;
   // Logits.
   std::string tokens;
   std::string tokens_file;

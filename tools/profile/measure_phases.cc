@@ -18,16 +18,94 @@ struct Repetition {
   std::vector<CounterValue> counters;
 };
 
-class Measurer {
- public:
-  Measurer(Session& session, const PhaseOptions& options, const TimerCost& timer, const Roofline& roofline,
-           Counters& counters)
-      : session_(session),
+// What measuring a session and an encoder have in common.
+class PhaseMeasurer {
+ protected:
+  PhaseMeasurer(const Model& model, DType cache, int threads, const PhaseOptions& options, const TimerCost& timer,
+                const Roofline& roofline, Counters& counters)
+      : model_(model),
+        cache_(cache),
         options_(options),
         timer_(timer),
         roofline_(roofline),
         counters_(counters),
-        totals_(session.threads(), session.model().config().n_layers) {}
+        totals_(threads, model.config().n_layers) {}
+
+  // Nanoseconds a thread without what the timer adds to them.
+  double Corrected(const OpRow& row) const {
+    const double ns = static_cast<double>(row.ns) - static_cast<double>(row.calls) * timer_.inside_ns;
+    return std::max(0.0, ns) / static_cast<double>(totals_.threads());
+  }
+
+  OpWork WorkOfPhase(const ProfilePhase& phase, const OpRow& row) const {
+    StepShape step;
+    step.cache = cache_;
+    const size_t most = phase.name == "decode" ? 1 : phase.name == "encode" ? phase.tokens : options_.chunk;
+    OpWork sum;
+    for (size_t at = 0; at < phase.tokens; at += most) {
+      step.position = phase.depth + at;
+      step.tokens = std::min(most, phase.tokens - at);
+      step.logits = phase.name == "decode" || at + step.tokens == phase.tokens;
+      const OpWork work = WorkOf(model_, row.kind, row.site, row.layer, step);
+      sum.bytes += work.bytes;
+      sum.cold_bytes += work.cold_bytes;
+      sum.flops += work.flops;
+    }
+    return sum;
+  }
+
+  ProfilePhase Summarize(const char* name, size_t depth, size_t tokens, std::vector<Repetition>& repetitions) const {
+    std::sort(repetitions.begin(), repetitions.end(),
+              [](const Repetition& a, const Repetition& b) { return a.wall_ns < b.wall_ns; });
+    std::vector<double> walls;
+    std::map<std::tuple<int32_t, OpKind, OpSite>, std::vector<double>> times;
+    for (const Repetition& repetition : repetitions) {
+      walls.push_back(repetition.wall_ns);
+      for (const OpRow& row : repetition.rows) times[{row.layer, row.kind, row.site}].push_back(Corrected(row));
+    }
+    const Repetition& median = repetitions[repetitions.size() / 2];
+    ProfilePhase phase;
+    phase.name = name;
+    phase.tokens = tokens;
+    phase.depth = depth;
+    phase.wall_ns = median.wall_ns;
+    phase.p10_ns = Quantile(walls, 0.1);
+    phase.p90_ns = Quantile(walls, 0.9);
+    phase.counters = median.counters;
+    double attributed = 0, events = 0;
+    for (const OpRow& from : median.rows) {
+      ProfileRow row{from.kind, from.site, from.layer, from.calls, Corrected(from)};
+      row.share = row.ns / phase.wall_ns;
+      row.p10_ns = Quantile(times[{from.layer, from.kind, from.site}], 0.1);
+      row.p90_ns = Quantile(times[{from.layer, from.kind, from.site}], 0.9);
+      row.work = WorkOfPhase(phase, from);
+      row.bound = BoundOf(row, roofline_);
+      phase.rows.push_back(row);
+      attributed += row.share;
+      events += static_cast<double>(from.calls) / static_cast<double>(totals_.threads());
+    }
+    NameFusedWork(phase.rows);
+    phase.timer_share = events * timer_.whole_ns / phase.wall_ns;
+    phase.unattributed_share = 1.0 - attributed - phase.timer_share;
+    phase.overhead_off_share = events * timer_.off_ns / phase.wall_ns;
+    return phase;
+  }
+
+  const Model& model_;
+  const DType cache_;
+  const PhaseOptions& options_;
+  const TimerCost& timer_;
+  const Roofline& roofline_;
+  Counters& counters_;
+  OpTotals totals_;
+};
+
+class Measurer : PhaseMeasurer {
+ public:
+  Measurer(Session& session, const PhaseOptions& options, const TimerCost& timer, const Roofline& roofline,
+           Counters& counters)
+      : PhaseMeasurer(session.model(), session.cache_type(), session.threads(), options, timer, roofline, counters),
+        session_(session) {}
 
   Result<std::vector<ProfilePhase>> Run() {
     std::vector<Repetition> prefill, decode;
@@ -97,72 +175,40 @@ class Measurer {
     return {};
   }
 
-  // Nanoseconds a thread without what the timer adds to them.
-  double Corrected(const OpRow& row) const {
-    const double ns = static_cast<double>(row.ns) - static_cast<double>(row.calls) * timer_.inside_ns;
-    return std::max(0.0, ns) / static_cast<double>(totals_.threads());
-  }
-
-  OpWork WorkOfPhase(const ProfilePhase& phase, const OpRow& row) const {
-    StepShape step;
-    step.cache = session_.cache_type();
-    const size_t most = phase.name == "decode" ? 1 : options_.chunk;
-    OpWork sum;
-    for (size_t at = 0; at < phase.tokens; at += most) {
-      step.position = phase.depth + at;
-      step.tokens = std::min(most, phase.tokens - at);
-      step.logits = phase.name == "decode" || at + step.tokens == phase.tokens;
-      const OpWork work = WorkOf(session_.model(), row.kind, row.site, row.layer, step);
-      sum.bytes += work.bytes;
-      sum.cold_bytes += work.cold_bytes;
-      sum.flops += work.flops;
-    }
-    return sum;
-  }
-
-  ProfilePhase Summarize(const char* name, size_t depth, size_t tokens, std::vector<Repetition>& repetitions) const {
-    std::sort(repetitions.begin(), repetitions.end(),
-              [](const Repetition& a, const Repetition& b) { return a.wall_ns < b.wall_ns; });
-    std::vector<double> walls;
-    std::map<std::tuple<int32_t, OpKind, OpSite>, std::vector<double>> times;
-    for (const Repetition& repetition : repetitions) {
-      walls.push_back(repetition.wall_ns);
-      for (const OpRow& row : repetition.rows) times[{row.layer, row.kind, row.site}].push_back(Corrected(row));
-    }
-    const Repetition& median = repetitions[repetitions.size() / 2];
-    ProfilePhase phase;
-    phase.name = name;
-    phase.tokens = tokens;
-    phase.depth = depth;
-    phase.wall_ns = median.wall_ns;
-    phase.p10_ns = Quantile(walls, 0.1);
-    phase.p90_ns = Quantile(walls, 0.9);
-    phase.counters = median.counters;
-    double attributed = 0, events = 0;
-    for (const OpRow& from : median.rows) {
-      ProfileRow row{from.kind, from.site, from.layer, from.calls, Corrected(from)};
-      row.share = row.ns / phase.wall_ns;
-      row.p10_ns = Quantile(times[{from.layer, from.kind, from.site}], 0.1);
-      row.p90_ns = Quantile(times[{from.layer, from.kind, from.site}], 0.9);
-      row.work = WorkOfPhase(phase, from);
-      row.bound = BoundOf(row, roofline_);
-      phase.rows.push_back(row);
-      attributed += row.share;
-      events += static_cast<double>(from.calls) / static_cast<double>(totals_.threads());
-    }
-    NameFusedWork(phase.rows);
-    phase.timer_share = events * timer_.whole_ns / phase.wall_ns;
-    phase.unattributed_share = 1.0 - attributed - phase.timer_share;
-    phase.overhead_off_share = events * timer_.off_ns / phase.wall_ns;
-    return phase;
-  }
-
   Session& session_;
-  const PhaseOptions& options_;
-  const TimerCost& timer_;
-  const Roofline& roofline_;
-  Counters& counters_;
-  OpTotals totals_;
+};
+
+class EncoderMeasurer : PhaseMeasurer {
+ public:
+  EncoderMeasurer(Encoder& encoder, const PhaseOptions& options, const TimerCost& timer, const Roofline& roofline,
+                  Counters& counters)
+      : PhaseMeasurer(encoder.model(), DType::kF32, encoder.threads(), options, timer, roofline, counters),
+        encoder_(encoder) {}
+
+  Result<std::vector<ProfilePhase>> Run() {
+    const std::vector<std::vector<TokenId>> text = {options_.prompt};
+    std::vector<float> out(encoder_.dim());
+    std::vector<Repetition> repetitions;
+    for (int64_t run = -1; run < options_.runs; ++run) {
+      options_.progress("run " + std::to_string(run + 1) + " of " + std::to_string(options_.runs));
+      Repetition repetition;
+      totals_.Clear();
+      encoder_.set_observer(&totals_);
+      counters_.Start();
+      const uint64_t begin = NowNs();
+      const Status status = encoder_.EmbedTokens(text, out.data());
+      repetition.wall_ns = static_cast<double>(NowNs() - begin);
+      repetition.counters = counters_.Stop(options_.prompt.size());
+      encoder_.set_observer(nullptr);
+      if (!status.ok()) return status;
+      repetition.rows = totals_.Rows();
+      if (run >= 0) repetitions.push_back(std::move(repetition));
+    }
+    return std::vector<ProfilePhase>{Summarize("encode", 0, options_.prompt.size(), repetitions)};
+  }
+
+ private:
+  Encoder& encoder_;
 };
 
 }  // namespace
@@ -170,6 +216,11 @@ class Measurer {
 Result<std::vector<ProfilePhase>> MeasurePhases(Session& session, const PhaseOptions& options, const TimerCost& timer,
                                                 const Roofline& roofline, Counters& counters) {
   return Measurer(session, options, timer, roofline, counters).Run();
+}
+
+Result<std::vector<ProfilePhase>> MeasureEncoder(Encoder& encoder, const PhaseOptions& options, const TimerCost& timer,
+                                                 const Roofline& roofline, Counters& counters) {
+  return EncoderMeasurer(encoder, options, timer, roofline, counters).Run();
 }
 
 }  // namespace prenorm::tools

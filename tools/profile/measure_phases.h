@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "prenorm/encoder.h"
 #include "prenorm/session.h"
 #include "tools/profile/counters.h"
 #include "tools/profile/report.h"
@@ -26,5 +27,9 @@ struct PhaseOptions {
 /// Errors: those of Session::Eval.
 Result<std::vector<ProfilePhase>> MeasurePhases(Session& session, const PhaseOptions& options, const TimerCost& timer,
                                                 const Roofline& roofline, Counters& counters);
+
+/// The phase "encode": the prompt as one text. Errors: those of Encoder::EmbedTokens.
+Result<std::vector<ProfilePhase>> MeasureEncoder(Encoder& encoder, const PhaseOptions& options, const TimerCost& timer,
+                                                 const Roofline& roofline, Counters& counters);
 
 }  // namespace prenorm::tools

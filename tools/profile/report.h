@@ -54,7 +54,7 @@ struct CounterValue {
 
 /// The prompt, or the tokens after it; the repetition of median wall time, because medians of rows would not add up.
 struct ProfilePhase {
-  std::string name;  ///< "prefill" or "decode".
+  std::string name;  ///< "prefill" or "decode"; of an encoder "encode".
   size_t tokens = 0;
   size_t depth = 0;  ///< Tokens in the cache when it begins.
   double wall_ns = 0;
