@@ -12,6 +12,8 @@
 namespace prenorm::tools {
 namespace {
 
+constexpr char kTextMark = '\x1F';  // Behind an argument in brackets on its way through CLI11.
+
 std::vector<std::string> Split(const std::string& text, char separator) {
   std::vector<std::string> parts;
   std::istringstream in(text);
@@ -165,6 +167,8 @@ Result<ParsedOptions> ParseOptions(Command command, std::string_view command_nam
   std::vector<std::string> reversed;
   for (int i = 0; i < argc; ++i) {
     reversed.emplace_back(argv[i]);
+    // CLI11 takes "[a,b]" for a list of its own; here it is a text.
+    if (reversed.back().starts_with('[') && reversed.back().ends_with(']')) reversed.back() += kTextMark;
     // CLI11 takes "--name=" for an option without a value; it means an empty one.
     if (std::string& last = reversed.back(); last.size() > 3 && last.starts_with("--") && last.find('=') == last.size() - 1) {
       last.pop_back();
@@ -189,6 +193,9 @@ Result<ParsedOptions> ParseOptions(Command command, std::string_view command_nam
     if (option->count() > 0) {
       parsed.origins[spec] = Origin::kFlag;
       std::vector<std::string> values = option->results();
+      for (std::string& value : values) {
+        if (value.ends_with(kTextMark)) value.pop_back();
+      }
       if (!IsList(*spec)) values = {values.back()};
       for (const std::string& value : values) {
         if (Status status = Assign(*spec, name, value, parsed.options); !status.ok()) return status;
