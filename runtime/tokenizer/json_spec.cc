@@ -52,6 +52,7 @@ class JsonTokenizer {
     spec_.fuse_unknown = JsonBool(model, "fuse_unk", type == "Unigram");
     spec_.byte_fallback = JsonBool(model, "byte_fallback", false);
     if (type == "Unigram") {
+      if (!listed) return Bad("model.vocab is missing or no array");
       spec_.kind = TokenModelKind::kUnigram;
       return ReadScoredVocabulary(model, list);
     }

@@ -139,6 +139,8 @@ TEST(JsonSpecTest, RefusesWhatItDoesNotKnowByName) {
   EXPECT_EQ(CodeOf(R"({"model": {"type": "BPE", "vocab": {"a": 99999999999}, "merges": []}})"), StatusCode::kBadModel);
   EXPECT_EQ(CodeOf(R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a b"]}})"), StatusCode::kBadModel);
   EXPECT_EQ(CodeOf(R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["ab"]}})"), StatusCode::kBadModel);
+  EXPECT_EQ(CodeOf(R"({"model": {"type": "Unigram"}})"), StatusCode::kBadModel);
+  EXPECT_EQ(CodeOf(R"({"model": {"type": "Unigram", "vocab": {"a": 0}}})"), StatusCode::kBadModel);
   EXPECT_EQ(CodeOf(R"({"model": {"type": "WordLevel", "vocab": {"a": 0}}})"), StatusCode::kUnsupported);
   EXPECT_EQ(CodeOf(R"({"normalizer": {"type": "Magic"}, "model": {"vocab": {"a": 0}, "merges": []}})"),
             StatusCode::kUnsupported);
