@@ -1,4 +1,4 @@
-// prenorm norms: how exactly the normalization layer computes on this machine.
+// prenorm norms: how exactly, and how fast, the normalization layer computes on this machine.
 #include <algorithm>
 #include <cstdio>
 
@@ -8,6 +8,7 @@
 #include "tools/common/errors.h"
 #include "tools/common/host.h"
 #include "tools/norms_accuracy.h"
+#include "tools/norms_bench.h"
 
 namespace prenorm::tools {
 namespace {
@@ -67,10 +68,9 @@ std::string Table(const std::vector<AccuracyRow>& rows) {
 }  // namespace
 
 int RunNorms(const Options& options) {
-  if (!options.accuracy) {
-    return Fail(
-        Status(StatusCode::kInvalidArgument,
-               "There is nothing to do.\n--accuracy: expected, not found\nFor example: prenorm norms --accuracy"));
+  if (options.accuracy == options.bench_norms) {
+    return Fail(Status(StatusCode::kInvalidArgument, "There is nothing to do, or too much.\n--accuracy or --bench: expected one of "
+                                                     "them\nFor example: prenorm norms --accuracy"));
   }
   if (options.cols_max < 1) return Fail(OutOfRange("--cols-max", options.cols_max, "1 or more"));
   if (!options.target.empty()) {
@@ -78,6 +78,7 @@ int RunNorms(const Options& options) {
       return Fail(Status(StatusCode::kInvalidArgument, status.message()));
     }
   }
+  if (options.bench_norms) return RunNormsBench(options);
   if (!options.export_rows.empty()) {
     if (Status status = ExportNormRows(static_cast<size_t>(options.cols_max), options.export_rows); !status.ok()) {
       return Fail(status);

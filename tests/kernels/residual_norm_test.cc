@@ -174,9 +174,9 @@ struct ManyRows {
 };
 
 template <typename X>
-void ExpectBitsOfSingleRows() {
+void ExpectBitsOfSingleRows(size_t rows) {
   ManyRows<X> x, f, sum, out, one_sum, one_out;
-  const size_t rows = x.kRows, cols = x.kCols, stride = x.kStride;
+  const size_t cols = x.kCols, stride = x.kStride;
   const std::vector<float> gain = RandomRow(cols, 1, 1.0f, 0.3f);
   const std::vector<float> bias = RandomRow(cols, 2);
   const std::vector<X> block = Narrowed<X>(RandomRow(4099, 3));
@@ -218,8 +218,11 @@ void ExpectBitsOfSingleRows() {
 
 TEST(ResidualNormTest, MuchDataHasTheBitsOfSingleRows) {
   ForEachTarget([] {
-    ExpectBitsOfSingleRows<float>();
-    ExpectBitsOfSingleRows<bf16>();
+    ExpectBitsOfSingleRows<float>(ManyRows<float>::kRows);
+    ExpectBitsOfSingleRows<bf16>(ManyRows<bf16>::kRows);
+    // So many that the next row is fetched, and no more.
+    ExpectBitsOfSingleRows<float>(80);
+    ExpectBitsOfSingleRows<bf16>(80);
   });
 }
 

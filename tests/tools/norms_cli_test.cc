@@ -62,6 +62,38 @@ TEST(NormsCliTest, PrintsAHistogram) {
     EXPECT_NE(result.out.find(part), std::string::npos) << part << "\n" << result.out;
   }
   EXPECT_EQ(RunCommand({"norms"}).exit_code, 2);
+  EXPECT_EQ(RunCommand({"norms", "--accuracy", "--bench"}).exit_code, 2);
+}
+
+TEST(NormsCliTest, TimesTheCasesOfTheGoals) {
+  const CommandResult result =
+      RunCommand({"norms", "--bench", "--cols-max", "128", "--rounds", "1", "--threads", "2", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json object = json::parse(result.out);
+  EXPECT_EQ(object.at("schema"), 1);
+  ASSERT_EQ(object.at("results").size(), 2u) << "heads of 64 and 128";
+  for (const json& row : object.at("results")) {
+    SCOPED_TRACE(row.dump());
+    EXPECT_EQ(row.at("op"), "rms_norm");
+    EXPECT_EQ(row.at("dtype"), "f32");
+    EXPECT_EQ(row.at("rows"), 32);
+    EXPECT_EQ(row.at("threads"), 1);
+    EXPECT_EQ(row.at("cache"), "hot");
+    EXPECT_GT(row.at("ns"), 0.0);
+    EXPECT_GT(row.at("copy_ns"), 0.0);
+    EXPECT_TRUE(row.at("peers").empty());
+  }
+  EXPECT_TRUE(object.at("goals").empty()) << "these goals are about peers";
+}
+
+TEST(NormsCliTest, ComparesPeersBeforeTiming) {
+  const CommandResult wrong = RunCommand({"norms", "--bench", "--cols-max", "64", "--rounds", "1", "--peer",
+                                          PRENORM_WRONG_NORM_PEER});
+  EXPECT_EQ(wrong.exit_code, 7);
+  EXPECT_NE(wrong.err.find("wrong"), std::string::npos) << wrong.err;
+  const CommandResult missing = RunCommand({"norms", "--bench", "--peer", "no/such/peer.so"});
+  EXPECT_NE(missing.exit_code, 0);
+  EXPECT_NE(missing.err.find("no/such/peer.so"), std::string::npos) << missing.err;
 }
 
 TEST(NormsCliTest, ExportsTheRowsForOtherPrograms) {

@@ -14,7 +14,7 @@ const CommandInfo kCommands[] = {
     {kBench, "bench", "measure tokens a second", "prenorm bench --tests pp512,tg128,tg128@d2048"},
     {kProfile, "profile", "where the time goes, and normalization's share of it", "prenorm profile -t 2"},
     {kDoctor, "doctor", "what on this machine costs speed, and what to do", "prenorm doctor"},
-    {kNorms, "norms", "how exactly the normalization layer computes", "prenorm norms --accuracy"},
+    {kNorms, "norms", "how exactly and how fast the normalization layer computes", "prenorm norms --accuracy"},
     {kPerplexity, "perplexity", "how well a model predicts a text", "prenorm perplexity model.gguf -f text.txt"},
     {kManage, "models", "list, fetch and remove models", "prenorm models fetch smollm2-135m-instruct-q4_1"},
     {kQuantize, "quantize", "write a model again in a smaller type",

@@ -102,6 +102,10 @@ struct Options {
   std::string recipe = "Q4_K_M";
   // Norms.
   bool accuracy = false;
+  bool bench_norms = false;
+  std::string grid = "goals";
+  std::vector<std::string> peers;
+  int64_t rounds = 10;
   int64_t cols_max = 65537;
   std::string export_rows;
   // Perplexity.
