@@ -69,8 +69,9 @@ std::string Table(const std::vector<AccuracyRow>& rows) {
 
 int RunNorms(const Options& options) {
   if (options.accuracy == options.bench_norms) {
-    return Fail(Status(StatusCode::kInvalidArgument, "There is nothing to do, or too much.\n--accuracy or --bench: expected one of "
-                                                     "them\nFor example: prenorm norms --accuracy"));
+    return Fail(Status(StatusCode::kInvalidArgument,
+                       "There is nothing to do, or too much.\n--accuracy or --bench: expected one of "
+                       "them\nFor example: prenorm norms --accuracy"));
   }
   if (options.cols_max < 1) return Fail(OutOfRange("--cols-max", options.cols_max, "1 or more"));
   if (!options.target.empty()) {

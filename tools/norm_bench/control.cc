@@ -26,7 +26,8 @@ void ControlNormLoop(const float* x, const float* gain, float* out, size_t cols)
     any0 = hn::Or(any0, hn::LoadU(df, x + i));
     any1 = hn::Or(any1, hn::LoadU(df, x + i + N));
   }
-  // The second loop needs the result of the first, as a norm does. A zero that the compiler knew would end the first loop.
+  // The second loop needs the result of the first, as a norm does. A zero that the compiler knew would end the first
+  // loop.
   static volatile float no_bits = 0.0f;
   const auto zero = hn::And(hn::Or(any0, any1), hn::Set(df, no_bits));
   for (size_t i = 0; i + 2 * N <= cols; i += 2 * N) {
@@ -74,7 +75,7 @@ void ControlCopy(const void* from, void* to, size_t bytes, size_t threads, bool 
   const size_t words = bytes / sizeof(float);
   if (threads <= 1) return HWY_DYNAMIC_DISPATCH(ControlCopyLoop)(x, out, words, streamed);
   const size_t part = (words / threads + 1023) / 1024 * 1024;
-#pragma omp parallel for num_threads(static_cast<int>(threads)) schedule(static, 1)
+#pragma omp parallel for num_threads(static_cast <int>(threads)) schedule(static, 1)
   for (size_t t = 0; t < threads; ++t) {
     const size_t begin = std::min(words, t * part);
     HWY_DYNAMIC_DISPATCH(ControlCopyLoop)(x + begin, out + begin, std::min(part, words - begin), streamed);
