@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every format, cut at each 4 KiB and with 10 000 single bits changed, under the address sanitizer: refused or read, no fault.
+# Every format, cut at each 4 KiB, with 10 000 single bits changed and as many times edited, under the address sanitizer: refused or read, no fault.
 set -euo pipefail
 flips=${PRENORM_FLIPS:-10000}
 build=${PRENORM_ASAN_BUILD:-$PWD/build/asan}
@@ -11,6 +11,6 @@ trap 'rm -rf "$work"' EXIT
 python3 tests/fuzz/seeds.py "$work" "$build/bin/prenorm"
 for fuzzer in "${fuzzers[@]}"; do
   # Half of the bits where the structure is, half anywhere.
-  "$build/tests/fuzz/$fuzzer" --cut 4096 --flips $((flips / 2)) --within 65536 "$work/$fuzzer"/*
+  "$build/tests/fuzz/$fuzzer" --cut 4096 --flips $((flips / 2)) --edits "$flips" --within 65536 "$work/$fuzzer"/*
   "$build/tests/fuzz/$fuzzer" --flips $((flips / 2)) "$work/$fuzzer"/*
 done
