@@ -173,18 +173,8 @@ HWY_INLINE void StoreNF32(hn::Vec<DF> v, DF df, bf16* p, size_t i, size_t n) {
   hn::StoreN(hn::TruncateTo(d16, hn::ShiftRight<16>(RoundedBf16Bits(df, v))), d16, &p[i].bits, n);
 }
 
-// Past the caches; p + i must be a multiple of a vector.
-template <class DF>
-HWY_INLINE void StreamF32(hn::Vec<DF> v, DF df, float* p, size_t i) {
-  hn::Stream(v, df, p + i);
-}
-template <class DF>
-HWY_INLINE void StreamF32(hn::Vec<DF> v, DF df, bf16* p, size_t i) {
-  const hn::Rebind<uint16_t, DF> d16;
-  hn::Stream(hn::TruncateTo(d16, hn::ShiftRight<16>(RoundedBf16Bits(df, v))), d16, &p[i].bits);
-}
-
-// Two neighbouring vectors. bf16 of full vectors are packed by one shuffle of upper halves.
+// Two neighbouring vectors. bf16 of full vectors are packed by one shuffle of upper halves. Stream: past the caches; p + i
+// must be a multiple of a vector.
 template <class DF>
 HWY_INLINE void StorePairF32(hn::Vec<DF> v0, hn::Vec<DF> v1, DF df, float* p, size_t i) {
   hn::StoreU(v0, df, p + i);
@@ -195,6 +185,17 @@ HWY_INLINE void StreamPairF32(hn::Vec<DF> v0, hn::Vec<DF> v1, DF df, float* p, s
   hn::Stream(v0, df, p + i);
   hn::Stream(v1, df, p + i + hn::Lanes(df));
 }
+#if HWY_TARGET == HWY_SCALAR  // Vectors of one lane, which no pair of halves fills.
+template <class DF>
+HWY_INLINE void StorePairF32(hn::Vec<DF> v0, hn::Vec<DF> v1, DF df, bf16* p, size_t i) {
+  StoreF32(v0, df, p, i);
+  StoreF32(v1, df, p, i + 1);
+}
+template <class DF>
+HWY_INLINE void StreamPairF32(hn::Vec<DF> v0, hn::Vec<DF> v1, DF df, bf16* p, size_t i) {
+  StorePairF32(v0, v1, df, p, i);
+}
+#else
 template <class DF>
 HWY_INLINE hn::Vec<hn::Repartition<uint16_t, DF>> RoundedPair(DF df, hn::Vec<DF> v0, hn::Vec<DF> v1) {
   const hn::Repartition<uint16_t, DF> d16;
@@ -208,6 +209,7 @@ template <class DF>
 HWY_INLINE void StreamPairF32(hn::Vec<DF> v0, hn::Vec<DF> v1, DF df, bf16* p, size_t i) {
   hn::Stream(RoundedPair(df, v0, v1), hn::Repartition<uint16_t, DF>(), &p[i].bits);
 }
+#endif
 
 // v as a store to *out and a load from it would leave it.
 template <class DF>
