@@ -15,6 +15,7 @@ int RunBench(const Options& options);
 int RunProfile(const Options& options);
 int RunDoctor(const Options& options);
 int RunNorms(const Options& options);
+int RunLab(const Options& options);
 int RunPerplexity(const Options& options);
 int RunModels(const Options& options);
 int RunQuantize(const Options& options);

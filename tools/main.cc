@@ -29,6 +29,7 @@ int Run(Command command, const Options& options) {
     case kManage: return RunModels(options);
     case kDoctor: return RunDoctor(options);
     case kNorms: return RunNorms(options);
+    case kLab: return RunLab(options);
   }
   return kExitUsage;
 }

@@ -15,6 +15,7 @@ const CommandInfo kCommands[] = {
     {kProfile, "profile", "where the time goes, and normalization's share of it", "prenorm profile -t 2"},
     {kDoctor, "doctor", "what on this machine costs speed, and what to do", "prenorm doctor"},
     {kNorms, "norms", "how exactly and how fast the normalization layer computes", "prenorm norms --accuracy"},
+    {kLab, "lab", "textbook claims about normalization, measured here", "prenorm lab invariance"},
     {kPerplexity, "perplexity", "how well a model predicts a text", "prenorm perplexity model.gguf -f text.txt"},
     {kManage, "models", "list, fetch and remove models", "prenorm models fetch smollm2-135m-instruct-q4_1"},
     {kQuantize, "quantize", "write a model again in a smaller type",

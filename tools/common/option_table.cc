@@ -7,7 +7,7 @@ namespace {
 constexpr uint32_t kText = kGenerate | kChat;
 constexpr uint32_t kSessions = kText | kLogits | kBench | kProfile | kPerplexity | kVerify;
 constexpr uint32_t kModels = kSessions | kTokenize | kInspect | kEmbed;
-constexpr uint32_t kAll = kModels | kManage | kQuantize | kDoctor | kNorms;
+constexpr uint32_t kAll = kModels | kManage | kQuantize | kDoctor | kNorms | kLab;
 
 const OptionSpec kOptions[] = {
     {"MODEL", "-m,--model", "", "A model file, or the name of one in the cache.", "Model", "PRENORM_MODEL", kModels,
@@ -21,6 +21,11 @@ const OptionSpec kOptions[] = {
     {"OUT", "", "", "The GGUF file to write; it appears when it is complete.", "Model", "", kQuantize, &Options::to},
     {"RECIPE", "", "", "What the matrices become.", "Model", "", kQuantize, &Options::recipe,
      "F32|F16|BF16|Q8_0|Q4_0|Q4_1|Q5_0|Q5_1|Q4_K|Q5_K|Q6_K|Q4_K_M|Q5_K_M", ""},
+    {"NAME", "", "", "The experiment.", "Lab", "", kLab, &Options::experiment,
+     "all|invariance|accumulation|groups|batch-norm|running-statistics|backward|gain-folding|depth-variance", ""},
+    {"--list", "", "", "Only say which experiments there are, and the claim of each.", "Lab", "", kLab, &Options::list, "", ""},
+    {"-s,--seed", "", "N", "The same seed gives the same figures.", "Lab", "PRENORM_SEED", kLab, &Options::seed, "",
+     "1"},
     {"-t,--threads", "", "N", "Threads.", "Model", "PRENORM_THREADS", (kSessions & ~kProfile) | kQuantize | kEmbed | kNorms, &Options::threads,
      "", "as many as this process may use"},
     {"FILES", "", "", "Behind `diff`, in MODEL's place: two results of --json to compare.", "Model", "", kProfile,
@@ -174,6 +179,8 @@ const OptionSpec kOptions[] = {
     {"--jsonl", "", "", "Print one JSON object a token.", "Output", "", kText, &Options::jsonl, "", ""},
     {"--svg", "", "FILE", "Write a picture: bars, heat map of layer and site, roofline.", "Output", "", kProfile,
      &Options::svg, "", "none"},
+    {"--svg", "", "FOLDER", "Write a picture of each experiment there, NAME.svg.", "Output", "", kLab, &Options::svg, "",
+     "none"},
     {"--html", "", "FILE", "Write a page: the picture and tables that sort; it loads nothing.", "Output", "", kProfile,
      &Options::html, "", "none"},
     {"--trace", "", "FILE", "Write Chrome trace events of a prompt and 8 tokens, for chrome://tracing or Perfetto.", "Output",

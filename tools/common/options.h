@@ -30,6 +30,7 @@ enum Command : uint32_t {
   kDoctor = 1u << 11,
   kNorms = 1u << 12,
   kEmbed = 1u << 13,
+  kLab = 1u << 14,
 };
 
 /// The values, with the built-in defaults.
@@ -108,6 +109,9 @@ struct Options {
   int64_t rounds = 10;
   int64_t cols_max = 65537;
   std::string export_rows;
+  // Lab.
+  std::string experiment = "all";
+  bool list = false;
   // Perplexity.
   int64_t window = 512;
   int64_t windows = -1;
