@@ -22,7 +22,7 @@ const OptionSpec kOptions[] = {
     {"RECIPE", "", "", "What the matrices become.", "Model", "", kQuantize, &Options::recipe,
      "F32|F16|BF16|Q8_0|Q4_0|Q4_1|Q5_0|Q5_1|Q4_K|Q5_K|Q6_K|Q4_K_M|Q5_K_M", ""},
     {"NAME", "", "", "The experiment.", "Lab", "", kLab, &Options::experiment,
-     "all|invariance|accumulation|groups|batch-norm|running-statistics|backward|gain-folding|depth-variance", ""},
+     "all|invariance|accumulation|groups|batch-norm|running-statistics|backward|gain-folding|depth-variance|initialization", ""},
     {"--list", "", "", "Only say which experiments there are, and the claim of each.", "Lab", "", kLab, &Options::list, "", ""},
     {"-s,--seed", "", "N", "The same seed gives the same figures.", "Lab", "PRENORM_SEED", kLab, &Options::seed, "",
      "1"},

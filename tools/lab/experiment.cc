@@ -57,6 +57,12 @@ const Experiment kExperiments[] = {
      "tokens; "
      "Fixup's scale L^(-1/2) with the last matrix not zero, SkipInit's alpha 0, LayerScale's lambda 1e-5.",
      MeasureDepthVariance, JudgeDepthVariance},
+    {"initialization",
+     "Activations of a ReLU perceptron die out with depth under default and Xavier weights and last under He's; with "
+     "LayerNorm or BatchNorm they last under any.",
+     "He et al. 2015, section 2.2; Ioffe and Szegedy 2015, section 3.3",
+     "Mean square of the activations behind up to 32 layers of width 64, 16 samples.", MeasureInitialization,
+     JudgeInitialization},
 };
 
 std::string Number(double value) {

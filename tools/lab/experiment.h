@@ -89,5 +89,7 @@ LabTable MeasureGainFolding(uint64_t seed);
 Verdict JudgeGainFolding(const LabTable& table);
 LabTable MeasureDepthVariance(uint64_t seed);
 Verdict JudgeDepthVariance(const LabTable& table);
+LabTable MeasureInitialization(uint64_t seed);
+Verdict JudgeInitialization(const LabTable& table);
 
 }  // namespace prenorm::tools
