@@ -19,7 +19,7 @@ double Distance(const std::vector<float>& a, const std::vector<float>& b) {
   return std::sqrt(sum / static_cast<double>(a.size()));
 }
 
-// By the row kernel, which shares no code for whole maps with GroupNorm.
+// LayerNorm of rows, which knows nothing of maps and groups.
 std::vector<float> RowsOf(const std::vector<float>& x, size_t cols) {
   std::vector<float> out(x.size());
   LayerNorm(x.data(), cols, kNone, kNone, out.data(), cols, x.size() / cols, cols, {.eps = kEps});
