@@ -11,7 +11,8 @@ packages_build=(c++:g++ cmake:cmake ninja:ninja-build curl:curl python3:python3 
   zlib1g-dev)
 packages_test=(libgtest-dev pkg-config:pkg-config abidiff:abigail-tools)
 packages_bench=(libbenchmark-dev)
-packages_qemu=(aarch64-linux-gnu-g++:g++-aarch64-linux-gnu qemu-aarch64:qemu-user googletest)
+packages_qemu=(aarch64-linux-gnu-g++:g++-aarch64-linux-gnu riscv64-linux-gnu-g++:g++-riscv64-linux-gnu clang++-19:clang-19
+  libomp-19-dev qemu-aarch64:qemu-user googletest)
 
 # install_packages PACKAGE...: installs what is missing, after saying so; asks for root only then.
 install_packages() {
