@@ -45,7 +45,7 @@ void Choose(const Choice& choice, size_t t) {
   for (size_t i = 0; i < choice.used; ++i) weights[i] = -shares[ids[i]] * factor;
 }
 
-void Route(StepContext& context, const Product& router, const Choice& choice, const StepBuffers::Pack& pack) {
+void Route(StepContext& context, const Product& router, const Choice& choice, const StepBuffers::Packed& pack) {
   Multiply(context, OpSite::kGateUp, std::span(&router, 1), pack, /*accumulate=*/false);
   context.Wait(OpSite::kGateUp);
   context.Time(OpKind::kActivation, OpSite::kGateUp, [&] {
@@ -96,7 +96,7 @@ void MultiplyOwn(const StepContext& context, const WeightMatrix& w, Range rows, 
 void GateUpOfBatch(StepContext& context, const Expert& expert, const Batch& batch, Range rows,
                    std::span<const Product> inputs) {
   const size_t dim = context.config.dim, width = context.block.expert_ffn_dim;
-  if (context.n > 1) {  // A single token's row is in own.pack from the norm.
+  if (!context.norm_row_is_own()) {  // Else the row is in own.pack from the norm.
     for (size_t i = 0; i < batch.size; ++i) {
       std::memcpy(context.own.expert_rows + i * dim, context.buffers.normed + batch.tokens[i] * dim,
                   dim * sizeof(float));
@@ -144,10 +144,10 @@ float SharedWeight(const std::vector<float>& gate, const float* row) {
 // The expert that every token takes besides (Dai et al. 2024), after the others: the norm's rows are still there.
 void AddSharedExpert(StepContext& context, const LayerWeights& layer) {
   const size_t dim = context.config.dim, width = layer.w_up.w.rows;
-  const float* normed = context.n == 1 ? context.own.row : context.buffers.normed;
+  const float* normed = context.norm_row_is_own() ? context.own.row : context.buffers.normed;
   const Product inputs[] = {ProductOf(layer.w_gate, context.gate()), ProductOf(layer.w_up, context.up())};
   GateUp(context, layer, PackInput(context, OpSite::kGateUp, normed, dim, inputs));
-  const Range rows = context.worker.Share(width, RowGroup());
+  const Range rows = context.worker.Share(width, context.row_unit());  // GateUp's own, so no barrier lies between.
   for (size_t t = 0; t < context.n && !layer.shared_gate.empty(); ++t) {
     ScaleInPlace(context.gate() + t * width + rows.begin, SharedWeight(layer.shared_gate, normed + t * dim), rows.size());
   }
@@ -164,7 +164,7 @@ void MixExperts(StepContext& context, const LayerWeights& layer) {
   const Product inputs[] = {{&layer.router, &no_bias, context.buffers.router, context.block.n_experts},
                             {&layer.experts[0].w_gate, &no_bias, nullptr, 0},
                             {&layer.experts[0].w_up, &no_bias, nullptr, 0}};
-  const StepBuffers::Pack pack = NormAndPack(context, OpSite::kFfnNorm, layer.ffn_norm, inputs);
+  const StepBuffers::Packed pack = NormAndPack(context, OpSite::kFfnNorm, layer.ffn_norm, inputs);
   Route(context, inputs[0], choice, pack);
   context.Tap(TapPoint::kRouter, context.buffers.router, context.block.n_experts);
 

@@ -91,7 +91,7 @@ void Qkv(StepContext& context, const LayerWeights& layer) {
                          ProductOf(layer.w_up, context.up())};
   const std::span<const Product> qkv(all, 3);
   const bool parallel = context.block.parallel;
-  const StepBuffers::Pack pack = NormAndPack(context, OpSite::kAttnNorm, layer.attn_norm, parallel ? all : qkv);
+  const StepBuffers::Packed pack = NormAndPack(context, OpSite::kAttnNorm, layer.attn_norm, parallel ? all : qkv);
   Multiply(context, OpSite::kQkv, qkv, pack, /*accumulate=*/false);
   if (parallel) GateUp(context, layer, pack);
   context.Wait(OpSite::kQkv);
@@ -131,7 +131,7 @@ void Logits(StepContext& context) {
   const size_t vocab_size = context.config.vocab_size;
   float* out = context.step.all_logits != nullptr ? context.step.all_logits : context.buffers.logits;
   const Product products[] = {{&context.weights.output, &no_bias, out, vocab_size}};
-  const StepBuffers::Pack pack = NormAndPack(context, OpSite::kFinalNorm, context.weights.final_norm, products);
+  const StepBuffers::Packed pack = NormAndPack(context, OpSite::kFinalNorm, context.weights.final_norm, products);
   const Range rows = context.worker.Share(vocab_size, context.row_unit());
   context.Time(OpKind::kMatMul, OpSite::kOutput, [&] {
     MultiplyRows(context, products[0], rows, pack, /*accumulate=*/false);
@@ -189,7 +189,7 @@ void RunThread(StepContext& context, std::atomic<bool>& cancelled) {
 
 }  // namespace
 
-void GateUp(StepContext& context, const LayerWeights& layer, const StepBuffers::Pack& pack) {
+void GateUp(StepContext& context, const LayerWeights& layer, const StepBuffers::Packed& pack) {
   const size_t width = layer.w_up.w.rows;
   const Range rows = context.worker.Share(width, context.row_unit());
   const bool gated = static_cast<bool>(layer.w_gate);

@@ -44,7 +44,7 @@ Range OwnRows(const StepContext& context, std::span<const Product> products, siz
   return {Boundary(w, unit, before, total, thread, threads), Boundary(w, unit, before, total, thread + 1, threads)};
 }
 
-bool TakesSplit(const WeightMatrix& w, size_t n, const StepBuffers::Pack& pack) {
+bool TakesSplit(const WeightMatrix& w, size_t n, const StepBuffers::Packed& pack) {
   return pack.split != nullptr && w.type == DType::kBF16 && n >= kOneDnnTokens;
 }
 
@@ -59,7 +59,7 @@ void ForEachFormat(std::span<const Product> products, size_t n, const StepBuffer
   }
 }
 
-bool AnyTakesSplit(std::span<const Product> products, size_t n, const StepBuffers::Pack& pack) {
+bool AnyTakesSplit(std::span<const Product> products, size_t n, const StepBuffers::Packed& pack) {
   return std::any_of(products.begin(), products.end(),
                      [&](const Product& product) { return TakesSplit(*product.w, n, pack); });
 }
@@ -91,7 +91,7 @@ void PackDeferred(const StepContext& context, const NormWeights& norm, Range row
   });
 }
 
-StepBuffers::Pack NormAndPackDeferred(StepContext& context, OpSite site, const NormWeights& norm,
+StepBuffers::Packed NormAndPackDeferred(StepContext& context, OpSite site, const NormWeights& norm,
                                       std::span<const Product> products) {
   const size_t dim = context.config.dim;
   const float eps = context.config.norm_eps;
@@ -154,15 +154,14 @@ void Normalize(const StepContext& context, OpSite site, const float* gain, const
   }
 }
 
-StepBuffers::Pack NormAndPack(StepContext& context, OpSite site, const NormWeights& norm,
+StepBuffers::Packed NormAndPack(StepContext& context, OpSite site, const NormWeights& norm,
                               std::span<const Product> products) {
   const size_t dim = context.config.dim;
   if (!norm) return PackInput(context, site, context.x(), dim, products);
   // A mixture gathers normalized rows.
   const bool gathers = site == OpSite::kFfnNorm && !context.weights.layers[context.layer_index].experts.empty();
   if (context.deferred_norm() && !gathers) return NormAndPackDeferred(context, site, norm, products);
-  const bool staged = context.placement() >= NormPlacement::kStage && context.n == 1;
-  if (context.n == 1 && !staged) {
+  if (context.norm_row_is_own()) {
     float* row = context.own.row;
     context.Time(OpKind::kNorm, site, [&] {
       Normalize(context, site, norm, context.x(), row, 1, dim);
@@ -170,7 +169,7 @@ StepBuffers::Pack NormAndPack(StepContext& context, OpSite site, const NormWeigh
     });
     return context.own.pack;
   }
-  const bool apart = staged || context.placement() == NormPlacement::kApart;
+  const bool apart = context.n == 1 || context.placement() == NormPlacement::kApart;
   float* normed = context.buffers.normed;
   context.Time(OpKind::kNorm, site, [&] {
     const Range mine = context.worker.Share(context.n, PackTile());
@@ -181,15 +180,15 @@ StepBuffers::Pack NormAndPack(StepContext& context, OpSite site, const NormWeigh
   return apart ? PackInput(context, site, normed, dim, products) : context.buffers.pack;
 }
 
-StepBuffers::Pack PackInput(StepContext& context, OpSite site, const float* input, size_t width,
+StepBuffers::Packed PackInput(StepContext& context, OpSite site, const float* input, size_t width,
                             std::span<const Product> products) {
   const bool as_it_is = std::all_of(products.begin(), products.end(), [&](const Product& product) {
     return ActivationFormatOf(product.w->type) == ActivationFormat::kF32 &&
            !TakesSplit(*product.w, context.n, context.buffers.pack);
   });
   if (as_it_is) {  // Rows of f32 are their own pack; products only read it.
-    StepBuffers::Pack pack = context.n == 1 ? context.own.pack : context.buffers.pack;
-    pack.f32 = const_cast<float*>(input);
+    StepBuffers::Packed pack = context.n == 1 ? context.own.pack : context.buffers.pack;
+    pack.f32 = input;
     return pack;
   }
   if (context.n == 1) {
@@ -203,7 +202,7 @@ StepBuffers::Pack PackInput(StepContext& context, OpSite site, const float* inpu
   return context.buffers.pack;
 }
 
-void Multiply(StepContext& context, OpSite site, std::span<const Product> products, const StepBuffers::Pack& pack,
+void Multiply(StepContext& context, OpSite site, std::span<const Product> products, const StepBuffers::Packed& pack,
               bool accumulate) {
   context.Time(OpKind::kMatMul, site, [&] {
     for (size_t i = 0; i < products.size(); ++i) {
@@ -212,7 +211,7 @@ void Multiply(StepContext& context, OpSite site, std::span<const Product> produc
   });
 }
 
-void MultiplyRows(StepContext& context, const Product& product, Range rows, const StepBuffers::Pack& pack,
+void MultiplyRows(StepContext& context, const Product& product, Range rows, const StepBuffers::Packed& pack,
                   bool accumulate) {
   if (rows.size() == 0) return;
   if (TakesSplit(*product.w, context.n, pack)) {
@@ -301,7 +300,7 @@ void AddBranch(StepContext& context, OpSite site, const float* input, size_t wid
   const bool plain = !end.norm && end.scale.empty() && block.residual_scale == 1.0f && block.stream_scale == 1.0f &&
                      context.placement() != NormPlacement::kApart;
   const Product products[] = {ProductOf(linear, plain ? context.x() : context.branch())};
-  const StepBuffers::Pack pack = PackInput(context, site, input, width, products);
+  const StepBuffers::Packed pack = PackInput(context, site, input, width, products);
   Multiply(context, site, products, pack, /*accumulate=*/plain);
   if (plain) SumSquaresOfX(context, NextNorm(context, site), OwnRows(context, products, 0));
   context.Wait(site);

@@ -31,6 +31,14 @@ struct StepBuffers {
     bf16* split = nullptr;  // Planes of SplitBf16, [2, n, cols]; null: BF16 matrices take f32
     void* of(ActivationFormat format) const { return format == ActivationFormat::kF32 ? f32 : int8; }
   };
+  /// The same for those who only read it.
+  struct Packed {
+    Packed(const Pack& pack) : f32(pack.f32), int8(pack.int8), split(pack.split) {}  // NOLINT(google-explicit-constructor)
+    const void* of(ActivationFormat format) const { return format == ActivationFormat::kF32 ? f32 : int8; }
+    const void* f32;
+    const void* int8;
+    const bf16* split;
+  };
   /// What a thread needs for itself.
   struct Private {
     Pack pack;         // one token, of a mixture kExpertTokens

@@ -34,6 +34,8 @@ struct StepContext {
   /// Where a single token's norms are computed if an experiment asks for a place.
   NormPlacement placement() const { return step.norms == nullptr ? NormPlacement::kEngine : step.norms->placement; }
   float* x() const { return buffers.x + first * config.dim; }
+  /// Whether NormAndPack leaves a norm's rows to each thread, in own.row; else they are in buffers.normed.
+  bool norm_row_is_own() const { return n == 1 && placement() < NormPlacement::kStage; }
   /// A branch's output where it does not go into x at once: the rows that the norm before it no longer needs.
   float* branch() const { return buffers.normed + first * config.dim; }
   float* gate() const { return buffers.gate + first * config.ffn_dim; }
@@ -47,7 +49,8 @@ struct StepContext {
   bool deferred_norm() const {
     const NormExperiment* norms = step.norms;
     const bool moved = norms != nullptr && (norms->placement != NormPlacement::kEngine || norms->stand_in != nullptr);
-    return step.deferred_norm && !moved && block.norm == NormKind::kRms;
+    // A norm of the sum rewrites x, whose squares nobody sums.
+    return step.deferred_norm && !moved && block.norm == NormKind::kRms && block.norm_behind == NormBehind::kBranch;
   }
   /// Threads split the rows of products at multiples of this: whole interleave groups, blocks of squares, pieces of oneDNN.
   size_t row_unit() const;
@@ -86,9 +89,9 @@ inline void Normalize(const StepContext& context, OpSite site, const NormWeights
   Normalize(context, site, norm.gain.data(), norm.bias.empty() ? nullptr : norm.bias.data(), x, out, rows, cols);
 }
 
-/// Norm of the rows of x, made ready for `products`; without weights the rows as they are. One token: each thread for
-/// itself, without a barrier, and the row is in own.row; else the rows are in buffers.normed.
-StepBuffers::Pack NormAndPack(StepContext& context, OpSite site, const NormWeights& norm,
+/// Norm of the rows of x, made ready for `products`; without weights the rows as they are. Where norm_row_is_own, each
+/// thread for itself, without a barrier.
+StepBuffers::Packed NormAndPack(StepContext& context, OpSite site, const NormWeights& norm,
                               std::span<const Product> products);
 
 /// What a deferred norm needs of one token's x, from elements [begin, end) that this thread has just written: begin is a
@@ -100,15 +103,15 @@ void PackRows(const float* input, size_t width, Range rows, size_t n, std::span<
               const StepBuffers::Pack& pack);
 
 /// `input` [n, width] made ready for `products`. One token: each thread for itself, without a barrier.
-StepBuffers::Pack PackInput(StepContext& context, OpSite site, const float* input, size_t width,
+StepBuffers::Packed PackInput(StepContext& context, OpSite site, const float* input, size_t width,
                             std::span<const Product> products);
 
 /// This thread's share of a list of matrices, split by bytes as if they were one. No barrier.
-void Multiply(StepContext& context, OpSite site, std::span<const Product> products, const StepBuffers::Pack& pack,
+void Multiply(StepContext& context, OpSite site, std::span<const Product> products, const StepBuffers::Packed& pack,
               bool accumulate);
 
 /// Rows `rows` of one matrix, bias included. No barrier, no event.
-void MultiplyRows(StepContext& context, const Product& product, Range rows, const StepBuffers::Pack& pack,
+void MultiplyRows(StepContext& context, const Product& product, Range rows, const StepBuffers::Packed& pack,
                   bool accumulate);
 
 /// What stands behind a branch: a norm, if there is one, and a factor (LayerWeights::attn_scale).
@@ -125,7 +128,7 @@ void AddBranch(StepContext& context, OpSite site, const float* input, size_t wid
 
 /// gate = act(Wgate m) * Wup m for the packed rows m; gate and up by the same rows, so that each thread can apply the
 /// gate to its own before the barrier. No barrier.
-void GateUp(StepContext& context, const LayerWeights& layer, const StepBuffers::Pack& pack);
+void GateUp(StepContext& context, const LayerWeights& layer, const StepBuffers::Packed& pack);
 
 /// x += the weighted sum of the chosen experts' outputs for norm(x), and of the shared expert's.
 void MixExperts(StepContext& context, const LayerWeights& layer);

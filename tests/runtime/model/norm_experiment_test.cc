@@ -2,25 +2,64 @@
 #include "prenorm/norm_experiment.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <string>
 
 #include "prenorm/norm.h"
+#include "tests/support/hashed_model.h"
 #include "tests/support/session_helpers.h"
 #include "tests/support/tiny_model.h"
 
 namespace prenorm {
 namespace {
 
+float Distance(const std::vector<float>& a, const std::vector<float>& b) {
+  float most = 0.0f;
+  for (size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
+  return most;
+}
+
 class NormExperimentTest : public testing::Test {
  protected:
   void SetUp() override {
     model_ = LoadTinyModel();
     ASSERT_NE(model_, nullptr);
+    tokens_ = SomeTokens(24, *model_);
+  }
+
+  void ExpectPlacesAgree() {
+    NormExperiment redundant{NormPlacement::kRedundant}, stage{NormPlacement::kStage}, apart{NormPlacement::kApart};
+    const std::vector<float> expected = Logits(nullptr, 1);
+    for (const int threads : {1, 2, 3}) {
+      const std::vector<float> d1 = Logits(&redundant, threads);
+      EXPECT_TRUE(SameBytes(Logits(&stage, threads), d1)) << threads;
+      EXPECT_LT(Distance(d1, expected), 1e-4f) << threads;
+      EXPECT_LT(Distance(Logits(&apart, threads), expected), 1e-4f) << threads;
+    }
+  }
+
+  // A mixture of experts of tests/golden/families.json, with weights of its own.
+  void UseMixture(const std::string& name) {
+    std::ifstream file(PRENORM_SOURCE_DIR "/tests/golden/families.json");
+    const nlohmann::json families = nlohmann::json::parse(file);
+    const auto golden =
+        std::find_if(families.begin(), families.end(), [&](const auto& each) { return each["name"] == name; });
+    ASSERT_NE(golden, families.end());
+    const std::string path = testing::TempDir() + "norm_experiment_" + name + std::to_string(getpid()) + ".gguf";
+    HashedModel(*golden).WriteGguf(path);
+    const auto loaded = Model::Load(path);
+    std::filesystem::remove(path);
+    ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+    model_ = *loaded;
     tokens_ = SomeTokens(24, *model_);
   }
 
@@ -42,20 +81,13 @@ class NormExperimentTest : public testing::Test {
   std::vector<TokenId> tokens_;
 };
 
-float Distance(const std::vector<float>& a, const std::vector<float>& b) {
-  float most = 0.0f;
-  for (size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
-  return most;
-}
+TEST_F(NormExperimentTest, PlacesDoNotChangeWhatIsComputed) { ExpectPlacesAgree(); }
 
-TEST_F(NormExperimentTest, PlacesDoNotChangeWhatIsComputed) {
-  NormExperiment redundant{NormPlacement::kRedundant}, stage{NormPlacement::kStage}, apart{NormPlacement::kApart};
-  const std::vector<float> expected = Logits(nullptr, 1);
-  for (const int threads : {1, 2, 3}) {
-    const std::vector<float> d1 = Logits(&redundant, threads);
-    EXPECT_TRUE(SameBytes(Logits(&stage, threads), d1)) << threads;
-    EXPECT_LT(Distance(d1, expected), 1e-4f) << threads;
-    EXPECT_LT(Distance(Logits(&apart, threads), expected), 1e-4f) << threads;
+TEST_F(NormExperimentTest, PlacesDoNotChangeWhatAMixtureComputes) {
+  for (const char* name : {"mixtral", "qwen2moe", "qwen3moe"}) {
+    SCOPED_TRACE(name);
+    UseMixture(name);
+    ExpectPlacesAgree();
   }
 }
 
