@@ -1,19 +1,24 @@
-/* The C interface of Prenorm: load a model, evaluate tokens, generate text, chat. C99; all that the shared library
+/* clang-format off
+ * The C interface of Prenorm: load a model, evaluate tokens, generate text, chat. C99; all that the shared library
  * exports, together with the normalization kernels of norm_c.h.
  *
  * Errors      every function that can fail returns a prenorm_status; `error`, if not null, then also holds a message:
- * what is wrong; where; what to do, on lines of their own. After a failure nothing has changed, outputs included,
- *             unless the function says otherwise. Nothing throws, aborts, exits, prints or installs a signal handler.
+ *             what is wrong; where; what to do, on lines of their own. After a failure nothing has changed, outputs
+ *             included, unless the function says otherwise. Nothing throws, aborts, exits, prints or installs a signal
+ *             handler.
  * Structs     begin with their own size, which the initializers (PRENORM_..._INIT) set: programs and libraries of
- * different age agree on what both know. Options may be null: the defaults. Ownership   what a function hands out by
- * `T**` is the caller's, who frees it with the function of that type. Every free function takes null. Arguments are
- * only read during the call, unless said otherwise. Text        UTF-8, ending in a zero byte. Threads     model:
- * immutable, any number of threads. session: one thread at a time; of two calls at once the later returns
- *             PRENORM_E_BUSY. prenorm_session_cancel and prenorm_session_free may come from any thread at any time.
- * error, result, buffer: one thread at a time. After fork() the child may go on with its copy of a session. Callbacks
- * run on the calling thread, but for profile sinks. They must not throw or jump out. On the session that runs they may
- * call prenorm_session_cancel and prenorm_session_free, on other objects everything.
+ *             different age agree on what both know. Options may be null: the defaults.
+ * Ownership   what a function hands out by `T**` is the caller's, who frees it with the function of that type. Every
+ *             free function takes null. Arguments are only read during the call, unless said otherwise.
+ * Text        UTF-8, ending in a zero byte.
+ * Threads     model: immutable, any number of threads. session: one thread at a time; of two calls at once the later
+ *             returns PRENORM_E_BUSY. prenorm_session_cancel and prenorm_session_free may come from any thread at any
+ *             time. error, result, buffer: one thread at a time. After fork() the child may go on with its copy of a
+ *             session.
+ * Callbacks   run on the calling thread, but for profile sinks. They must not throw or jump out. On the session that
+ *             runs they may call prenorm_session_cancel and prenorm_session_free, on other objects everything.
  */
+/* clang-format on */
 #ifndef PRENORM_PRENORM_H_
 #define PRENORM_PRENORM_H_
 

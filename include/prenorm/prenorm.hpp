@@ -322,7 +322,7 @@ class Session {
 
   Generation Generate(const std::vector<int32_t>& prompt, const GenerateOptions& options = {},
                       const OnToken& on_token = {}) {
-    const internal::GenerateCall call(options, on_token);
+    internal::GenerateCall call(options, on_token);
     prenorm_result* result = nullptr;
     internal::Check(prenorm_generate, get(), prompt.data(), prompt.size(), call.options(), &result);
     Generation generation = internal::TakeResult(result);
@@ -332,7 +332,7 @@ class Session {
   /// `messages`: the whole conversation. `arguments`: JSON object of template variables, or empty.
   Generation Chat(const std::vector<Message>& messages, const GenerateOptions& options = {},
                   const OnToken& on_token = {}, const std::string& arguments = {}) {
-    const internal::GenerateCall call(options, on_token);
+    internal::GenerateCall call(options, on_token);
     const std::vector<prenorm_chat_message> c_messages = internal::Messages(messages);
     const prenorm_chat_options chat_options = internal::ChatOptions(arguments);
     prenorm_result* result = nullptr;

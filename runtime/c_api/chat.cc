@@ -7,7 +7,6 @@
 namespace prenorm::c_api {
 namespace {
 
-
 Outcome MessagesOf(const char* function, const prenorm_chat_message* messages, size_t n_messages,
                    std::vector<ChatMessage>& result) {
   if (messages == nullptr) return IsNull(function, "messages");

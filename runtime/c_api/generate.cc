@@ -9,7 +9,6 @@
 namespace prenorm::c_api {
 namespace {
 
-
 Outcome TooMany(const char* name, size_t count, size_t most) {
   return Invalid(std::string(name) + ": expected at most " + std::to_string(most) + ", found " + std::to_string(count));
 }

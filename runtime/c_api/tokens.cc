@@ -1,6 +1,7 @@
 // Text to tokens and back in the C interface.
 #include "prenorm/tokenizer.h"
 #include "runtime/c_api/handles.h"
+#include "runtime/limits.h"
 
 using namespace prenorm::c_api;  // NOLINT(google-build-using-namespace): the functions below have C names.
 
@@ -27,12 +28,11 @@ prenorm_status prenorm_detokenize(const prenorm_model* model, const int32_t* tok
                                   char* text, size_t capacity, size_t* n_bytes, prenorm_error* error) {
   return Call(error, [&]() -> Outcome {
     constexpr const char* kName = "prenorm_detokenize";
-    constexpr size_t kMaxTokens = size_t{1} << 31;
     if (Outcome outcome = CheckModel(kName, model); !outcome.ok()) return outcome;
     if (tokens == nullptr && n_tokens != 0) return IsNull(kName, "tokens");
-    if (n_tokens > kMaxTokens) {
+    if (n_tokens > prenorm::kMaxDetokenized) {
       return Invalid(std::string(kName) + ": n_tokens is " + std::to_string(n_tokens) + ", expected at most " +
-                     std::to_string(kMaxTokens));
+                     std::to_string(prenorm::kMaxDetokenized));
     }
     if (Outcome outcome = CheckFlags(kName, flags, PRENORM_WITH_SPECIAL); !outcome.ok()) return outcome;
     const std::string decoded =

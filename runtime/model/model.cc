@@ -111,7 +111,7 @@ std::string_view Model::chat_template() const {
   for (const ChatTemplate& each : parts_->chat_templates) {
     if (each.name == "default") return each.source;
   }
-  return {};
+  return "";  // With a null pointer in it no C string could be made of it.
 }
 const std::vector<ChatTemplate>& Model::chat_templates() const { return parts_->chat_templates; }
 size_t Model::weight_bytes() const { return parts_->weight_bytes; }

@@ -1,6 +1,7 @@
 // Models, tokens, generation and chat through the C interface: the same answers as the C++ one promises.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -225,6 +226,20 @@ TEST_F(GenerateTest, TheModelTellsOfItself) {
     ASSERT_EQ(prenorm_model_get_text(model_.get(), which, &text, error()), PRENORM_OK);
     EXPECT_NE(text, nullptr);
   }
+}
+
+TEST_F(GenerateTest, AModelWithoutAChatTemplateHasAnEmptyOne) {
+  std::vector<char> bytes = TinyBytes();
+  const std::string_view key = "tokenizer.chat_template";
+  const auto at = std::search(bytes.begin(), bytes.end(), key.begin(), key.end());
+  ASSERT_NE(at, bytes.end());
+  *at = 'T';  // Another key, which nothing reads.
+  prenorm_model* model = nullptr;
+  ASSERT_EQ(prenorm_model_load_memory(bytes.data(), bytes.size(), nullptr, &model, error()), PRENORM_OK) << message();
+  model_.reset(model);
+  const char* text = nullptr;
+  ASSERT_EQ(prenorm_model_get_text(model_.get(), PRENORM_MODEL_CHAT_TEMPLATE, &text, error()), PRENORM_OK);
+  EXPECT_STREQ(text, "");
 }
 
 }  // namespace
