@@ -40,12 +40,16 @@ class Counter {
       case OpSite::kGateUp: {
         // Cohere's branches share one norm in front of the last layer's cut.
         const size_t tokens = block_.parallel ? step_.tokens : late_tokens_;
-        if (layer.experts.empty()) return Sum(Product(layer.w_gate.w, tokens), Product(layer.w_up.w, tokens));
+        // Of a mixture, what all tokens share (Qwen2-MoE).
+        const OpWork dense = Sum(Product(layer.w_gate.w, tokens), Product(layer.w_up.w, tokens));
+        if (layer.experts.empty()) return dense;
         const Expert& expert = layer.experts[0];
-        return Sum(Product(layer.router, tokens), Sum(Experts(expert.w_gate), Experts(expert.w_up)));
+        return Sum(dense, Sum(Product(layer.router, tokens), Sum(Experts(expert.w_gate), Experts(expert.w_up))));
       }
-      case OpSite::kDown:
-        return layer.experts.empty() ? Product(layer.w_down.w, late_tokens_) : Experts(layer.experts[0].w_down);
+      case OpSite::kDown: {
+        const OpWork dense = Product(layer.w_down.w, late_tokens_);
+        return layer.experts.empty() ? dense : Sum(dense, Experts(layer.experts[0].w_down));
+      }
       default:
         return {};
     }
@@ -87,7 +91,7 @@ class Counter {
     const uint64_t rotated = step_.tokens * (config_.n_heads + config_.n_kv_heads) * config_.rope_dim;
     const uint64_t flops = layer_ >= 0 && block_.layers[static_cast<size_t>(layer_)].rope == kNoRope ? 0 : 3 * rotated;
     const uint64_t moved = step_.tokens * (2 * q_dim() + 3 * kv_dim()) * kF32;
-    return {moved + 2 * step_.tokens * kv_dim() * cache_bytes(), flops};
+    return {moved + step_.tokens * kv_bytes(), flops};
   }
 
   OpWork Attention() const {
@@ -101,7 +105,7 @@ class Counter {
     const uint64_t end = step_.position + step_.tokens;
     const uint64_t first = window == 0 ? 0 : end - std::min(end, window + late_tokens_ - 1);
     const uint64_t pairs = seen * config_.n_heads;
-    const uint64_t cold = 2 * (end - first) * kv_dim() * cache_bytes();
+    const uint64_t cold = (end - first) * kv_bytes();
     return {cold + 2 * late_tokens_ * q_dim() * kF32, pairs * (4 * config_.head_dim + kExpFlops), cold};
   }
 
@@ -120,7 +124,8 @@ class Counter {
   }
   uint64_t q_dim() const { return config_.n_heads * config_.head_dim; }
   uint64_t kv_dim() const { return config_.n_kv_heads * config_.head_dim; }
-  uint64_t cache_bytes() const { return step_.cache == DType::kF32 ? 4 : 2; }
+  // Keys and values of one position.
+  uint64_t kv_bytes() const { return 2 * config_.n_kv_heads * RowBytes(step_.cache, config_.head_dim); }
 
   static OpWork Product(const WeightMatrix& w, uint64_t tokens) {
     if (w.rows == 0 || tokens == 0) return {};
