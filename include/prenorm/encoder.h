@@ -35,7 +35,8 @@ struct EncoderOptions {
   std::optional<Pooling> pooling = std::nullopt;
   /// Whether vectors get length 1. Absent: modules.json; where there is none, yes.
   std::optional<bool> normalize = std::nullopt;
-  /// Most tokens of a text; 0 means what the files say (sentence_bert_config.json), at most the model's positions.
+  /// Most tokens of a text, more than the model puts around each; 0 means what the files say
+  /// (sentence_bert_config.json), at most the model's positions.
   size_t max_tokens = 0;
   /// A longer text loses its end; otherwise it is an error.
   bool truncate = false;

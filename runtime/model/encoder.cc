@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -19,6 +20,10 @@
 
 namespace prenorm {
 namespace {
+
+Status NoMemory() {
+  return {StatusCode::kOutOfMemory, "There is not enough memory for these texts.\nGive fewer of them at once."};
+}
 
 constexpr size_t kUsualMost = 8192;  // Tokens of a text, where the files do not say.
 
@@ -203,7 +208,7 @@ Status Encoder::Impl::Run(std::span<const std::vector<TokenId>> sequences, const
   return {};
 }
 
-Result<std::unique_ptr<Encoder>> Encoder::Create(std::shared_ptr<const Model> model, const EncoderOptions& options) {
+Result<std::unique_ptr<Encoder>> Encoder::Create(std::shared_ptr<const Model> model, const EncoderOptions& options) try {
   if (model == nullptr) return Status(StatusCode::kInvalidArgument, "an encoder needs a model");
   const ModelParts& parts = model->parts();
   if (Status status = CheckOptions(parts, options); !status.ok()) return status;
@@ -216,7 +221,18 @@ Result<std::unique_ptr<Encoder>> Encoder::Create(std::shared_ptr<const Model> mo
   impl->truncate = options.truncate;
   impl->parse_special = options.parse_special;
   impl->batch_tokens = options.batch_tokens;
+  // What the model puts around each text.
+  const Result<std::vector<TokenId>> around = model->tokenizer().Encode("", {.add_special = true});
+  if (!around.ok()) return around.status();
+  if (around->size() >= impl->max_tokens) {
+    return Status(StatusCode::kInvalidArgument,
+                  "max_tokens: " + std::to_string(impl->max_tokens) + " leave no room for a text\nin " +
+                      parts.source->path() + ": the model puts " + std::to_string(around->size()) +
+                      " tokens around each\nAsk for at least " + std::to_string(around->size() + 1) + ".");
+  }
   return std::unique_ptr<Encoder>(new Encoder(std::move(impl)));
+} catch (const std::bad_alloc&) {
+  return NoMemory();
 }
 
 Result<std::vector<TokenId>> Encoder::Tokenize(std::string_view text) const {
@@ -225,7 +241,7 @@ Result<std::vector<TokenId>> Encoder::Tokenize(std::string_view text) const {
       text, {.add_special = true, .parse_special = impl_->parse_special, .max_tokens = most});
 }
 
-Status Encoder::Embed(std::span<const std::string_view> texts, float* out) {
+Status Encoder::Embed(std::span<const std::string_view> texts, float* out) try {
   std::vector<std::vector<TokenId>> sequences;
   sequences.reserve(texts.size());
   for (const std::string_view text : texts) {
@@ -234,9 +250,11 @@ Status Encoder::Embed(std::span<const std::string_view> texts, float* out) {
     sequences.push_back(std::move(ids).value());
   }
   return EmbedTokens(sequences, out);
+} catch (const std::bad_alloc&) {
+  return NoMemory();
 }
 
-Status Encoder::EmbedTokens(std::span<const std::vector<TokenId>> sequences, float* out) {
+Status Encoder::EmbedTokens(std::span<const std::vector<TokenId>> sequences, float* out) try {
   const BusyScope scope(impl_->busy, "the encoder");
   if (!scope.status().ok()) return scope.status();
   const size_t dim = this->dim();
@@ -248,9 +266,11 @@ Status Encoder::EmbedTokens(std::span<const std::vector<TokenId>> sequences, flo
       rows += sequences[i].size() * dim;
     }
   });
+} catch (const std::bad_alloc&) {
+  return NoMemory();
 }
 
-Status Encoder::HiddenStates(std::span<const std::vector<TokenId>> sequences, float* out) {
+Status Encoder::HiddenStates(std::span<const std::vector<TokenId>> sequences, float* out) try {
   const BusyScope scope(impl_->busy, "the encoder");
   if (!scope.status().ok()) return scope.status();
   return impl_->Run(sequences, [&](size_t first, size_t count, const float* rows) {
@@ -259,6 +279,8 @@ Status Encoder::HiddenStates(std::span<const std::vector<TokenId>> sequences, fl
     std::memcpy(out, rows, floats * sizeof(float));
     out += floats;
   });
+} catch (const std::bad_alloc&) {
+  return NoMemory();
 }
 
 Encoder::Encoder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

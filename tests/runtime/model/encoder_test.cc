@@ -279,6 +279,14 @@ TEST(EncoderDetailsTest, RefusesWhatItCannotEmbed) {
   EXPECT_NE(longer.message().find("65 tokens, at most 64"), std::string::npos) << longer.message();
   EXPECT_EQ(encoder->EmbedTokens(Texts{{96}}, out.data()).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(Encoder::Create(model, {.max_tokens = 65}).status().code(), StatusCode::kInvalidArgument);
+  folder.Write("model/tokenizer.json",
+               R"({"model": {"type": "WordPiece", "unk_token": "u", "vocab": {"u": 0, "c": 1, "s": 2}},
+                   "post_processor": {"type": "BertProcessing", "cls": ["c", 1], "sep": ["s", 2]}})");
+  const auto marked = Load(folder / "model");
+  EXPECT_TRUE(Encoder::Create(marked, {.max_tokens = 3}).ok());
+  const Status no_room = Encoder::Create(marked, {.max_tokens = 2, .truncate = true}).status();
+  EXPECT_EQ(no_room.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(no_room.message().find("at least 3"), std::string::npos) << no_room.message();
   EXPECT_EQ(Encoder::Create(nullptr).status().code(), StatusCode::kInvalidArgument);
   std::atomic<bool> cancel{true};
   encoder->set_cancel_flag(&cancel);
