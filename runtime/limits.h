@@ -43,6 +43,7 @@ inline constexpr uint32_t kMaxRegexHeapKib = 256 * 1024;
 // Calls of the C interface.
 inline constexpr size_t kMaxMessages = size_t{1} << 20;
 inline constexpr size_t kMaxStops = 4096;
+inline constexpr size_t kMaxDetokenized = size_t{1} << 31;  // Tokens made text at once.
 inline constexpr size_t kMaxBiases = size_t{1} << 24;
 
 namespace chat_template {

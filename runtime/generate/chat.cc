@@ -2,11 +2,11 @@
 #include "prenorm/chat.h"
 
 #include <ctime>
-#include <optional>
 #include <string>
 
 #include <simdjson.h>
 
+#include "runtime/loader/json_numbers.h"
 #include "runtime/chat_template/system_message.h"
 #include "runtime/chat_template/template.h"
 
@@ -42,7 +42,7 @@ const ChatTemplate* Named(const Model& model, std::string_view name) {
 bool HasTools(const std::string& arguments) {
   simdjson::dom::parser parser;
   simdjson::dom::element parsed, tools;
-  return parser.parse(arguments).get(parsed) == simdjson::SUCCESS && parsed["tools"].get(tools) == simdjson::SUCCESS &&
+  return parser.parse(WithLongIntegersAsFloats(arguments)).get(parsed) == simdjson::SUCCESS && parsed["tools"].get(tools) == simdjson::SUCCESS &&
          !tools.is_null();
 }
 

@@ -10,7 +10,7 @@
 
 #include <simdjson.h>
 
-#include "runtime/limits.h"
+#include "runtime/loader/folder_file.h"
 #include "runtime/loader/json_metadata.h"
 #include "runtime/loader/safetensors_header.h"
 
@@ -22,16 +22,6 @@ bool Exists(const std::string& path) {
   return std::filesystem::exists(path, error);
 }
 
-Result<std::string> ReadText(const std::string& path) {
-  const Result<MappedFile> file = MappedFile::Open(path, FileAccess::kMap);
-  if (!file.ok()) return file.status();
-  const auto bytes = file->bytes();
-  if (bytes.size() > kMaxFolderJson) {
-    return Status(StatusCode::kBadModel, "'" + path + "' has " + std::to_string(bytes.size()) + " bytes: too many");
-  }
-  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-}
-
 // A plain file name: nothing that leads out of the folder on any system.
 bool IsPlainName(std::string_view name) {
   return !name.empty() && name != "." && name != ".." && name.find_first_of(std::string_view("/\\:\0", 4)) == name.npos;
@@ -41,7 +31,7 @@ bool IsPlainName(std::string_view name) {
 
 Status SafetensorsFolder::ReadConfig() {
   const std::string path = path_ + "/config.json";
-  const Result<std::string> text = ReadText(path);
+  const Result<std::string> text = ReadFolderFile(path);
   if (!text.ok()) return text.status();
   return ReadJsonMetadata(*text, path, config_storage_, metadata_);
 }
@@ -56,7 +46,7 @@ Status SafetensorsFolder::AddShard(const std::string& name, FileAccess access) {
 }
 
 Status SafetensorsFolder::AddShardsOfIndex(const std::string& index_path, FileAccess access) {
-  const Result<std::string> text = ReadText(index_path);
+  const Result<std::string> text = ReadFolderFile(index_path);
   if (!text.ok()) return text.status();
   simdjson::dom::parser parser;
   simdjson::dom::object weight_map;

@@ -3,12 +3,13 @@
 
 #include <simdjson.h>
 
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "runtime/loader/folder_file.h"
+#include "runtime/loader/json_numbers.h"
 
 namespace prenorm {
 namespace {
@@ -19,14 +20,16 @@ using simdjson::dom::element;
 class JsonFile {
  public:
   explicit JsonFile(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return;
-    const std::string text(std::istreambuf_iterator<char>(file), {});
-    element root;
-    if (const auto error = parser_.parse(text).get(root); error != simdjson::SUCCESS) {
-      status_ = {StatusCode::kBadModel, std::string("not JSON: ") + simdjson::error_message(error) + "\n" + path};
-    } else {
-      root_ = root;
+    const Result<std::optional<std::string>> text = ReadFolderFileIfThere(path);
+    if (!text.ok()) {
+      status_ = text.status();
+    } else if (element root; *text) {
+      const auto error = parser_.parse(WithLongIntegersAsFloats(**text)).get(root);
+      if (error != simdjson::SUCCESS) {
+        status_ = NotJson(path, simdjson::error_message(error));
+      } else {
+        root_ = root;
+      }
     }
   }
   const Status& status() const { return status_; }

@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
+#include "runtime/loader/folder_file.h"
 #include "runtime/loader/json_numbers.h"
 #include "runtime/tokenizer/gguf_spec.h"
 #include "runtime/tokenizer/json_spec.h"
@@ -16,19 +15,14 @@
 namespace prenorm {
 namespace {
 
-std::optional<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
 constexpr std::string_view kDefault = "default";
 constexpr std::string_view kKey = "tokenizer.chat_template";
 
 using Templates = std::vector<ChatTemplate>;
 
-// The first of a name stays.
+// The first of a name stays; an empty one is none.
 void Add(std::string_view name, std::string_view text, Templates& templates) {
+  if (text.empty()) return;
   for (const ChatTemplate& each : templates) {
     if (each.name == name) return;
   }
@@ -62,17 +56,24 @@ void AddTemplatesOfConfig(simdjson::dom::element config, Templates& templates) {
   }
 }
 
-void AddTemplateFiles(const std::string& folder, Templates& templates) {
+Status AddTemplateFiles(const std::string& folder, Templates& templates) {
   std::vector<std::filesystem::path> paths;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder + "/additional_chat_templates", error)) {
     if (entry.path().extension() == ".jinja") paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());
-  if (const auto text = ReadFile(folder + "/chat_template.jinja")) Add(kDefault, *text, templates);
+  const auto add = [&](std::string_view name, const std::string& path) -> Status {
+    const Result<std::optional<std::string>> text = ReadFolderFileIfThere(path);
+    if (!text.ok()) return text.status();
+    Add(name, text->value_or(""), templates);
+    return {};
+  };
+  if (Status status = add(kDefault, folder + "/chat_template.jinja"); !status.ok()) return status;
   for (const std::filesystem::path& path : paths) {
-    if (const auto text = ReadFile(path.string())) Add(path.stem().string(), *text, templates);
+    if (Status status = add(path.stem().string(), path.string()); !status.ok()) return status;
   }
+  return {};
 }
 
 }  // namespace
@@ -85,15 +86,16 @@ Result<TokenizerSpec> ReadTokenizerSpec(const TensorSource& source) {
 Result<std::vector<ChatTemplate>> ReadChatTemplates(const TensorSource& source) {
   if (source.format() == ModelFormat::kGguf) return TemplatesOfGguf(source.metadata());
   Templates templates;
-  AddTemplateFiles(source.path(), templates);
+  if (Status status = AddTemplateFiles(source.path(), templates); !status.ok()) return status;
   for (const char* name : {"/chat_template.json", "/tokenizer_config.json"}) {  // The first is of models with a processor.
     const std::string path = source.path() + name;
-    const std::optional<std::string> text = ReadFile(path);
-    if (!text) continue;
+    const Result<std::optional<std::string>> text = ReadFolderFileIfThere(path);
+    if (!text.ok()) return text.status();
+    if (!*text) continue;
     simdjson::dom::parser parser;
     simdjson::dom::element config;
-    if (const auto error = parser.parse(WithLongIntegersAsFloats(*text)).get(config); error != simdjson::SUCCESS) {
-      return Status(StatusCode::kBadModel, std::string("not JSON: ") + simdjson::error_message(error) + "\n" + path);
+    if (const auto error = parser.parse(WithLongIntegersAsFloats(**text)).get(config); error != simdjson::SUCCESS) {
+      return NotJson(path, simdjson::error_message(error));
     }
     AddTemplatesOfConfig(config, templates);
   }

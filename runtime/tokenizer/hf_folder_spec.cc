@@ -2,11 +2,10 @@
 #include <simdjson.h>
 
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <new>
 #include <optional>
 
+#include "runtime/loader/folder_file.h"
 #include "runtime/loader/json_numbers.h"
 #include "runtime/tokenizer/end_tokens.h"
 #include "runtime/tokenizer/json_spec.h"
@@ -17,12 +16,6 @@ namespace prenorm {
 namespace {
 
 using simdjson::dom::element;
-
-std::optional<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
 
 TokenId IdOf(const TokenizerSpec& spec, std::string_view text) {
   for (const AddedToken& added : spec.added) {
@@ -74,10 +67,10 @@ void ReadTokenizerConfig(element config, bool flags_decide, TokenizerSpec* spec)
 // What tokenizer_config.json says of vocab.txt; a file that is no JSON is refused later.
 VocabTxtOptions ReadVocabTxtOptions(const std::string& folder) {
   VocabTxtOptions options;
-  const std::optional<std::string> text = ReadFile(folder + "/tokenizer_config.json");
+  const Result<std::string> text = ReadFolderFile(folder + "/tokenizer_config.json");
   simdjson::dom::parser parser;
   element config;
-  if (!text || parser.parse(WithLongIntegersAsFloats(*text)).get(config) != simdjson::SUCCESS) return options;
+  if (!text.ok() || parser.parse(WithLongIntegersAsFloats(*text)).get(config) != simdjson::SUCCESS) return options;
   bool flag = false;
   if (config["do_lower_case"].get(flag) == simdjson::SUCCESS) options.lowercase = flag;
   if (config["strip_accents"].get(flag) == simdjson::SUCCESS) options.strip_accents = flag;
@@ -90,15 +83,21 @@ VocabTxtOptions ReadVocabTxtOptions(const std::string& folder) {
 Result<TokenizerSpec> SpecFromHfFolder(const std::string& folder) try {
   const std::string json_path = folder + "/tokenizer.json";
   const std::string model_path = folder + "/tokenizer.model";
+  const std::string vocab_path = folder + "/vocab.txt";
   Result<TokenizerSpec> spec = Status();
-  const std::optional<std::string> json = ReadFile(json_path);
-  if (json) {
+  const auto is_there = [](const Result<std::string>& text) { return text.status().code() != StatusCode::kNotFound; };
+  const Result<std::string> json = ReadFolderFile(json_path);
+  if (json.ok()) {
     spec = SpecFromTokenizerJson(*json, json_path);
-  } else if (const std::optional<std::string> model = ReadFile(model_path)) {
+  } else if (is_there(json)) {
+    return json.status();
+  } else if (const Result<std::string> model = ReadFolderFile(model_path); is_there(model)) {
+    if (!model.ok()) return model.status();
     spec = SpecFromSentencePiece(*model, model_path);
     if (spec.ok() && spec->bos >= 0) spec->prefix.push_back(spec->bos);
-  } else if (const std::optional<std::string> lines = ReadFile(folder + "/vocab.txt")) {
-    spec = SpecFromVocabTxt(*lines, ReadVocabTxtOptions(folder), folder + "/vocab.txt");
+  } else if (const Result<std::string> lines = ReadFolderFile(vocab_path); is_there(lines)) {
+    if (!lines.ok()) return lines.status();
+    spec = SpecFromVocabTxt(*lines, ReadVocabTxtOptions(folder), vocab_path);
   } else {
     return Status(StatusCode::kNotFound,
                   "no tokenizer\n" + folder + " has neither tokenizer.json nor tokenizer.model nor vocab.txt");
@@ -107,15 +106,16 @@ Result<TokenizerSpec> SpecFromHfFolder(const std::string& folder) try {
   constexpr std::array<const char*, 3> kConfigs = {"tokenizer_config.json", "generation_config.json", "config.json"};
   for (const char* name : kConfigs) {
     const std::string path = folder + "/" + name;
-    const std::optional<std::string> text = ReadFile(path);
-    if (!text) continue;
+    const Result<std::optional<std::string>> text = ReadFolderFileIfThere(path);
+    if (!text.ok()) return text.status();
+    if (!*text) continue;
     simdjson::dom::parser parser;
     element config;
-    const simdjson::padded_string padded(WithLongIntegersAsFloats(*text));
+    const simdjson::padded_string padded(WithLongIntegersAsFloats(**text));
     if (const auto error = parser.parse(padded).get(config); error != simdjson::SUCCESS) {
-      return Status(StatusCode::kBadModel, std::string("not JSON: ") + simdjson::error_message(error) + "\n" + path);
+      return NotJson(path, simdjson::error_message(error));
     }
-    if (name == kConfigs[0]) ReadTokenizerConfig(config, !json, &*spec);
+    if (name == kConfigs[0]) ReadTokenizerConfig(config, !json.ok(), &*spec);
     else ReadEndIds(config, &*spec);
   }
   AddEndMarkers(&*spec);

@@ -106,7 +106,6 @@ class Encoding {
   std::vector<TokenId> ids_;
 };
 
-
 Status TooLong(size_t bytes) {
   return Status(StatusCode::kInvalidArgument, "a text of " + std::to_string(bytes) +
                                                   " bytes is too long to tokenize\nat most " +

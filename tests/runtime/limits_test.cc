@@ -1,4 +1,4 @@
-// Every limit of runtime/limits.h at its value and one above. Those of templates: chat_template_limits_test.cc; of
+// Limits of runtime/limits.h one above, and at their value where that takes no gigabytes. Those of templates: chat_template_limits_test.cc; of
 // regular expressions: pretokenizer_test.cc.
 #include "runtime/limits.h"
 
@@ -165,7 +165,24 @@ TEST(LimitsTest, IdsAndBytesOfTokens) {
   };
   EXPECT_EQ(with_token(std::string(kMaxTokenBytes, 'x'), 1), "");
   EXPECT_TRUE(Says(with_token(std::string(kMaxTokenBytes + 1, 'x'), 1), "65537 bytes, more than 65536"));
-  EXPECT_NE(with_token("x", kMaxTokens), "");
+  EXPECT_TRUE(Says(with_token("x", kMaxTokens), "has the id 16777216"));
+}
+
+TEST(LimitsTest, MergesAndNestingOfATokenizer) {
+  TokenizerSpec spec;
+  spec.tokens = {"a"};
+  spec.merges.resize(kMaxMerges + 1);  // Refused before they are read.
+  EXPECT_TRUE(Says(Error(BuildTokenizer(std::move(spec)).status()), "more than 33554432 merges"));
+  const auto nested = [](int depth) {
+    std::string normalizer = R"({"type": "NFC"})";
+    for (int i = 0; i < depth; ++i) normalizer = R"({"type": "Sequence", "normalizers": [)" + normalizer + "]}";
+    return Error(SpecFromTokenizerJson(R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "normalizer": )" +
+                                           normalizer + "}",
+                                       "tokenizer.json")
+                     .status());
+  };
+  EXPECT_EQ(nested(kMaxTokenizerDepth), "");
+  EXPECT_TRUE(Says(nested(kMaxTokenizerDepth + 1), "Sequence"));
 }
 
 TEST(LimitsTest, BytesOfAText) {
@@ -197,6 +214,9 @@ TEST(LimitsTest, StopsBiasesAndMessagesOfACall) {
   EXPECT_EQ(generate(kMaxStops, 1), PRENORM_OK);
   EXPECT_EQ(generate(kMaxStops + 1, 1), PRENORM_E_INVALID_ARGUMENT);
   EXPECT_EQ(generate(1, kMaxBiases + 1), PRENORM_E_INVALID_ARGUMENT);
+  size_t n_bytes = 0;
+  EXPECT_EQ(prenorm_detokenize(model, &prompt, kMaxDetokenized + 1, 0, nullptr, 0, &n_bytes, nullptr),
+            PRENORM_E_INVALID_ARGUMENT);
   const prenorm_chat_message message = PRENORM_CHAT_MESSAGE_INIT("user", "hello");
   EXPECT_EQ(prenorm_chat(session, &message, kMaxMessages + 1, nullptr, nullptr, nullptr, nullptr),
             PRENORM_E_INVALID_ARGUMENT)

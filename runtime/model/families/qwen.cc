@@ -1,6 +1,5 @@
 // Qwen 2, 2.5 and 3: pre-RMSNorm, SwiGLU, rotary halves; biases of q, k, v (2), norms of the heads of q and k (3),
-// a mixture of experts (2 and 3 MoE), with a
-// shared one (2 MoE). Yang et al. 2024, 2025.
+// a mixture of experts (2 and 3 MoE), with a shared one (2 MoE). Yang et al. 2024, 2025.
 #include "runtime/model/families/decoder.h"
 #include "runtime/model/families/family.h"
 
