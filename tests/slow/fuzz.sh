@@ -1,6 +1,10 @@
 #!/usr/bin/env bash
-# libFuzzer with sanitizers on every format and on the SIMD targets, PRENORM_FUZZ_SECONDS (60) each. Needs clang.
+# libFuzzer with sanitizers on every format and on the SIMD targets, PRENORM_FUZZ_SECONDS (60) each.
 set -euo pipefail
+root=$PWD
+# shellcheck source=cmake/setup.sh
+. cmake/setup.sh
+install_packages "${packages_build[@]}" "${packages_fuzz[@]}"
 seconds=${PRENORM_FUZZ_SECONDS:-60}
 build=${PRENORM_FUZZ_BUILD:-$PWD/build/fuzz}
 cmake --preset fuzz -B "$build" >/dev/null
