@@ -8,6 +8,7 @@
 
 #include "tests/c_api/c_helpers.h"
 #include "tests/support/failing_malloc.h"
+#include "tests/support/temporary_folder.h"
 
 namespace prenorm::c_test {
 namespace {
@@ -114,7 +115,8 @@ TEST_F(FaultsTest, SaveAndRestore) {
   ASSERT_EQ(prenorm_session_eval(session_.get(), prompt.data(), prompt.size(), error()), PRENORM_OK) << message();
   const std::vector<float> logits = Logits(session_.get());
   const Session other = MakeSession();
-  const std::string path = testing::TempDir() + "faults_test.session";
+  const TemporaryFolder folder;
+  const std::string path = folder.path("session");
   FailEach([&] {
     prenorm_buffer* buffer = nullptr;
     prenorm_status status = prenorm_session_save(session_.get(), &buffer, error());
@@ -129,7 +131,6 @@ TEST_F(FaultsTest, SaveAndRestore) {
   });
   EXPECT_EQ(Logits(session_.get()), logits);
   EXPECT_EQ(Position(other.get()), prompt.size());
-  std::remove(path.c_str());
 }
 
 }  // namespace

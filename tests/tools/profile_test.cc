@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <filesystem>
 #include <map>
 #include <regex>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "prenorm/quantize.h"
 #include "tests/support/session_helpers.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/tiny_model.h"
 #include "tools/common/measure.h"
 #include "tools/profile/measure_phases.h"
@@ -110,12 +110,12 @@ TEST(ProfileTest, RowsTimerAndRestAreTheWholeAndLeaveTheSessionAsItWas) {
 
 TEST(ProfileTest, UnfusedRunsShowResidualSumsAndPackingOfTheirOwn) {
   // F32 weights take rows as they are: nothing would be packed.
-  const std::string path = testing::TempDir() + "profile_test_q8_0.gguf";
+  const TemporaryFolder folder;
+  const std::string path = folder.path("q8_0.gguf");
   QuantizeOptions quantize;
   quantize.recipe = "Q8_0";
   ASSERT_TRUE(QuantizeFile(TinyModelPath(), path, quantize).ok());
   const auto loaded = Model::Load(path);
-  std::filesystem::remove(path);
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   const std::shared_ptr<const Model> model = *loaded;
   const auto session = MakeSession(model);

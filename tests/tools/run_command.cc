@@ -5,8 +5,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include <fcntl.h>
@@ -169,20 +167,5 @@ int TerminalCommand::Wait() {
 }
 
 std::string TinyModel() { return std::string(PRENORM_SOURCE_DIR) + "/models/tiny/prenorm-tiny.gguf"; }
-
-TemporaryFolder::TemporaryFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "prenorm test XXXXXX").string();
-  path_ = mkdtemp(name.data()) == nullptr ? "" : name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code error;
-  if (!path_.empty()) std::filesystem::remove_all(path_, error);
-}
-
-std::string TemporaryFolder::Write(const std::string& name, const std::string& content) const {
-  std::ofstream(path(name), std::ios::binary) << content;
-  return path(name);
-}
 
 }  // namespace prenorm

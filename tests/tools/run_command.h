@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/temporary_folder.h"
+
 namespace prenorm {
 
 struct CommandResult {
@@ -54,17 +56,5 @@ class TerminalCommand {
 
 /// The tiny model of the tree.
 std::string TinyModel();
-/// A folder for one test, empty and removed at its end.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  std::string path(const std::string& name) const { return path_ + "/" + name; }
-  /// Writes a file and returns its path.
-  std::string Write(const std::string& name, const std::string& content) const;
-
- private:
-  std::string path_;
-};
 
 }  // namespace prenorm

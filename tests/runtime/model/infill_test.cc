@@ -3,13 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "tests/support/gguf_writer.h"
 #include "tests/support/hashed_model.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/tiny_model.h"
 
 namespace prenorm {
@@ -47,12 +46,10 @@ std::shared_ptr<const Model> LoadWith(const std::vector<std::string>& markers, c
   }
   for (const char* name : {"blk.0.attn_norm", "blk.0.ffn_norm", "output_norm"})
     add(std::string(name) + ".weight", {32});
-  const std::string path = (std::filesystem::path(testing::TempDir()) / "prenorm_infill.gguf").string();
   const std::vector<uint8_t> bytes = writer.Build();
-  std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  Result<std::shared_ptr<const Model>> model = Model::Load(path);
-  std::filesystem::remove(path);
+  const TemporaryFolder folder;
+  Result<std::shared_ptr<const Model>> model =
+      Model::Load(folder.Write("infill.gguf", std::string(bytes.begin(), bytes.end())));
   if (!model.ok()) ADD_FAILURE() << model.status().message();
   return model.ok() ? *model : nullptr;
 }
