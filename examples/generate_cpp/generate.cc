@@ -12,7 +12,7 @@ T Check(prenorm::Result<T> result) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 3) return std::fprintf(stderr, "usage: embed MODEL.gguf TEXT\n"), 2;
+  if (argc != 3) return std::fprintf(stderr, "usage: generate MODEL.gguf TEXT\n"), 2;
   std::shared_ptr<const prenorm::Model> model = Check(prenorm::Model::Load(argv[1]));
   std::unique_ptr<prenorm::Session> session = Check(prenorm::Session::Create(model));
   std::vector<prenorm::TokenId> ids = Check(model->tokenizer().Encode(argv[2], {.add_special = true}));
