@@ -24,10 +24,10 @@ PySession::PySession(const PyModel& model, size_t context, int threads, const st
                                                                {"f32", SessionOptions::Cache::kF32},
                                                                {"f16", SessionOptions::Cache::kF16},
                                                                {"bf16", SessionOptions::Cache::kBF16},
-                                                               {"q8_0", SessionOptions::Cache::kInt8}};
+                                                               {"int8", SessionOptions::Cache::kInt8}};
   const auto found = caches.find(cache);
   if (found == caches.end()) {
-    throw StatusError(StatusCode::kInvalidArgument, "cache: expected auto, f32, f16, bf16 or q8_0, found " + cache);
+    throw StatusError(StatusCode::kInvalidArgument, "cache: expected auto, f32, f16, bf16 or int8, found " + cache);
   }
   SessionOptions options;
   options.context = context;

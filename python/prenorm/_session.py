@@ -19,13 +19,14 @@ class Session:
 
     context   tokens that fit; 0: as the model says, at most 8192
     threads   0: default_threads()
-    cache     type of keys and values: auto, f32, f16, bf16, q8_0
+    cache     type of keys and values: auto, f32, f16, bf16, int8
     chunk     prompt tokens that are evaluated together"""
 
     def __init__(
         self, model: "Model", *, context: int = 0, threads: int = 0, cache: str = "auto", chunk: int = 512
     ) -> None:
         self.model = model
+        self._options = {"context": context, "threads": threads, "cache": cache, "chunk": chunk}
         self._session = _prenorm.Session(model._model, context, threads, cache, chunk)
 
     def eval(self, tokens: Sequence[int]) -> None:
@@ -51,8 +52,9 @@ class Session:
         self._session.rewind(position)
 
     def fork(self, position: Optional[int] = None, **options: Any) -> "Session":
-        """A new session that holds the first `position` tokens of this one, by default all. `options` as of Session."""
-        other = Session(self.model, **{**self.model._session_options, **options})
+        """A new session that holds the first `position` tokens of this one, by default all. `options` as of Session;
+        those not given are this one's."""
+        other = Session(self.model, **{**self._options, **options})
         other._session.fork_from(self._session, self.position if position is None else position)
         return other
 

@@ -154,9 +154,13 @@ def map_batches(
     workers."""
     if task not in _SUFFIXES:
         raise ValueError(f"task: expected generate or embed, found {task}")
+    if part_rows < 1:
+        raise ValueError(f"part_rows: expected 1 or more, found {part_rows}")
     folder = pathlib.Path(output)
     folder.mkdir(parents=True, exist_ok=True)
-    digest = json.dumps([str(model), task, options], sort_keys=True, default=str)
+    # Threads change no byte of an answer.
+    kept = {name: value for name, value in (session_options or {}).items() if name != "threads"}
+    digest = json.dumps([str(model), task, options, kept], sort_keys=True, default=str)
     paths: list[pathlib.Path] = []
 
     def missing() -> Iterator[_Part]:
@@ -221,7 +225,7 @@ def _hire(
         max_concurrency=count,
         scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
     )
-    return actor.remote(model, count, {"threads": threads, **session_options}), count
+    return actor.remote(model, count, {**session_options, "threads": threads}), count
 
 
 class _Employed(NamedTuple):
