@@ -1,12 +1,13 @@
 // Cases and peers as asked for, measured one after the other; table, goals, JSON.
 #include "tools/norms_bench.h"
 
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <utility>
+
+#include "prenorm/session.h"
 
 #include "tools/common/answer.h"
 #include "tools/common/errors.h"
@@ -21,7 +22,8 @@ const char* TypeName(const NormCase& c) { return c.bf16 ? "bf16" : "f32"; }
 
 double Gbs(const CaseResult& r) { return static_cast<double>(r.which.NecessaryBytes()) / r.ns.median; }
 
-std::string Json(const std::vector<CaseResult>& results, const std::vector<NormPeer>& peers, int threads) {
+std::string Json(const std::vector<CaseResult>& results, const std::vector<NormPeer>& peers, int threads,
+                 const std::vector<GoalResult>& goals) {
   nlohmann::ordered_json json = NewJson(threads);
   json["peers"] = nlohmann::ordered_json::object();
   for (const NormPeer& peer : peers) json["peers"][peer.name()] = peer.description();
@@ -40,7 +42,7 @@ std::string Json(const std::vector<CaseResult>& results, const std::vector<NormP
     json["results"].push_back(std::move(row));
   }
   json["goals"] = nlohmann::ordered_json::array();
-  for (const GoalResult& goal : GoalResults(results)) {
+  for (const GoalResult& goal : goals) {
     json["goals"].push_back({{"id", goal.id},
                              {"text", goal.text},
                              {"wanted", goal.wanted},
@@ -50,7 +52,8 @@ std::string Json(const std::vector<CaseResult>& results, const std::vector<NormP
   return JsonLine(json);
 }
 
-std::string Table(const std::vector<CaseResult>& results, const std::vector<NormPeer>& peers, int threads) {
+std::string Table(const std::vector<CaseResult>& results, const std::vector<NormPeer>& peers, int threads,
+                  const std::vector<GoalResult>& goals) {
   char line[256];
   std::string text = CpuName() + ", target " + HostJson(threads)["target"].get<std::string>() + "\n";
   for (const NormPeer& peer : peers) text += peer.description() + "\n";
@@ -88,7 +91,6 @@ std::string Table(const std::vector<CaseResult>& results, const std::vector<Norm
       "copy: share of a copy with the same bytes. Peers: their time over Prenorm's; * runs LayerNorm, having no "
       "RMSNorm.\n";
   if (noisy) text += "! the copy itself varied by more than 5 %: the machine was not quiet.\n";
-  const std::vector<GoalResult> goals = GoalResults(results);
   if (!goals.empty()) text += "\n";
   for (const GoalResult& goal : goals) {
     std::snprintf(line, sizeof line, "%s %-52s %6.2f, wanted %5.2f: %s\n", goal.id.c_str(), goal.text.c_str(),
@@ -102,15 +104,16 @@ std::string Table(const std::vector<CaseResult>& results, const std::vector<Norm
 
 int RunNormsBench(const Options& options) {
   if (options.rounds < 1) return Fail(OutOfRange("--rounds", options.rounds, "1 or more"));
-  if (options.threads < 0) return Fail(OutOfRange("--threads", options.threads, "0 or more"));
-  const int threads = options.threads == 0 ? omp_get_max_threads() : static_cast<int>(options.threads);
+  if (options.threads < 0 || options.threads > 1024) return Fail(OutOfRange("--threads", options.threads, "0 to 1024"));
+  const int threads = options.threads == 0 ? DefaultThreads().threads : static_cast<int>(options.threads);
   std::vector<NormPeer> peers;
   for (const std::string& path : options.peers) {
     Result<NormPeer> peer = NormPeer::Load(path);
     if (!peer.ok()) return Fail(peer.status());
     peers.push_back(*std::move(peer));
   }
-  PinThreads(static_cast<size_t>(threads));
+  // Two at least: another core writes the x of dirty-x.
+  PinThreads(std::max<size_t>(2, static_cast<size_t>(threads)));
   const bool full = options.grid == "full";
   const auto all = static_cast<size_t>(threads);
   std::vector<CaseResult> results;
@@ -121,7 +124,9 @@ int RunNormsBench(const Options& options) {
     if (!result.ok()) return Fail(result.status());
     results.push_back(*std::move(result));
   }
-  return PrintAnswer(options.json ? Json(results, peers, threads) : Table(results, peers, threads));
+  // Goals speak of their own cases; a full grid has others that would match them.
+  const std::vector<GoalResult> goals = full ? std::vector<GoalResult>() : GoalResults(results);
+  return PrintAnswer(options.json ? Json(results, peers, threads, goals) : Table(results, peers, threads, goals));
 }
 
 }  // namespace prenorm::tools

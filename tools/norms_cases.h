@@ -115,7 +115,9 @@ class Cases {
       row.out = kTypeName<Out>;
       row.target = ActiveTarget();
       row.mode = mode;
-      row.promise = kMantissaBits<Out> == 7 ? promise + ", then one rounding; all but 1 in 10 000 (at least 64) correctly rounded" : promise;
+      row.promise = kMantissaBits<Out> == 7
+                        ? promise + ", then one rounding; all but 1 in 10 000 (at least 64) correctly rounded"
+                        : promise;
       cases_.emplace_back().row = row;
     }
     Case& found_case = cases_[found->second];

@@ -1,5 +1,4 @@
 // prenorm norms from outside, on short rows: every promise holds and the report adds up.
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -91,13 +90,15 @@ TEST(NormsCliTest, ComparesPeersBeforeTiming) {
                                           PRENORM_WRONG_NORM_PEER});
   EXPECT_EQ(wrong.exit_code, 7);
   EXPECT_NE(wrong.err.find("wrong"), std::string::npos) << wrong.err;
+  EXPECT_EQ(RunCommand({"norms", "--bench", "--threads", "99999"}).exit_code, 2);
   const CommandResult missing = RunCommand({"norms", "--bench", "--peer", "no/such/peer.so"});
   EXPECT_NE(missing.exit_code, 0);
   EXPECT_NE(missing.err.find("no/such/peer.so"), std::string::npos) << missing.err;
 }
 
 TEST(NormsCliTest, ExportsTheRowsForOtherPrograms) {
-  const std::string path = testing::TempDir() + "norms_cli_test_rows.f32";
+  const TemporaryFolder folder;
+  const std::string path = folder.path("rows.f32");
   const CommandResult result = RunCommand({"norms", "--accuracy", "--cols-max", "8", "--export-rows", path, "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   std::ifstream index_file(path + ".json"), file(path, std::ios::binary);
@@ -117,8 +118,6 @@ TEST(NormsCliTest, ExportsTheRowsForOtherPrograms) {
     }
   }
   EXPECT_EQ(kinds, (std::set<std::string>{"norm", "softmax"}));
-  std::remove(path.c_str());
-  std::remove((path + ".json").c_str());
   EXPECT_EQ(RunCommand({"norms", "--accuracy", "--cols-max", "8", "--export-rows", "/no/such/folder/rows"}).exit_code,
             1);
 }

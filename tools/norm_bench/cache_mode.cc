@@ -109,10 +109,11 @@ std::function<void()> CachePreparation(const NormCase& c, const Operands& operan
       return [evict] { Touch(evict->data(), kEvict); };
     }
     case CacheMode::kDirtyX:
-      return [view, x, row_bytes, affine_bytes] {
+      return [view, x, row_bytes, affine_bytes, all_threads] {
         Touch(view.gain, affine_bytes);
-#pragma omp parallel num_threads(2)
-        if (omp_get_thread_num() == omp_get_num_threads() - 1) Rewrite(x, row_bytes);
+        // The whole team: one that shrank would grow again by threads that inherit this one's processor.
+#pragma omp parallel num_threads(static_cast <int>(std::max <size_t>(2, all_threads)))
+        if (omp_get_thread_num() == 1) Rewrite(x, row_bytes);
       };
     case CacheMode::kAfterMatvec: {
       auto matvec = std::make_shared<Matvec>(x, c.bf16, c.rows * c.cols, all_threads);
