@@ -1,12 +1,12 @@
 // prenorm lab: textbook claims about normalization, measured on this machine.
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 
 #include "tools/commands.h"
 #include "tools/common/answer.h"
 #include "tools/common/errors.h"
 #include "tools/common/host.h"
+#include "tools/common/prompt.h"
 #include "tools/common/interrupt.h"
 #include "tools/lab/experiment.h"
 
@@ -54,14 +54,8 @@ int List(bool as_json) {
 
 Status WritePicture(const std::string& folder, const Experiment& experiment, const std::string& svg) {
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  const std::string path = folder + "/" + experiment.name + ".svg";
-  std::ofstream file(path, std::ios::binary);
-  if (!(file << svg).flush()) {
-    return Status(StatusCode::kIo,
-                  "The picture could not be written.\n" + path + "\nChoose a folder that can be written with --svg.");
-  }
-  return Status();
+  std::filesystem::create_directories(folder, error);  // What fails here fails below, with the reason.
+  return WriteFile(folder + "/" + experiment.name + ".svg", svg);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 // normalization takes, and what other norms would cost.
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 
 #include "prenorm/encoder.h"
 #include "prenorm/generate.h"
@@ -58,16 +57,6 @@ Result<std::vector<int64_t>> ParseList(const char* name, const std::string& text
   return numbers;
 }
 
-Status WriteFile(const std::string& path, const std::string& content) {
-  std::ofstream out(path, std::ios::binary);
-  out << content;
-  out.close();
-  if (out) return {};
-  return Status(StatusCode::kIo, "A file cannot be written.\n" + path +
-                                     ": opening or writing failed\nGive a path in a folder "
-                                     "that exists and may be written.");
-}
-
 class ProfileRun {
  public:
   explicit ProfileRun(const Options& options) : options_(options), counters_(/*open=*/true) {}
@@ -116,9 +105,16 @@ class ProfileRun {
       report_.around.tokenize_ns = static_cast<double>(NowNs() - begin) / static_cast<double>(ids->size());
     text_ids_ = *ids;
     const size_t vocab_size = opened->model->config().vocab_size;
-    const auto prefill = static_cast<size_t>(options_.prefill);
+    const auto decode = static_cast<size_t>(options_.decode);
+    const size_t fits = opened->model->config().max_seq_len;
+    auto prefill = static_cast<size_t>(options_.prefill);
+    if (!text_ && prefill + decode > fits && fits > decode) {
+      prefill = fits - decode;
+      report_.notes.push_back("the model's context is " + std::to_string(fits) + " tokens: a prompt of " +
+                              std::to_string(prefill));
+    }
     prompt_ = text_ ? text_ids_ : SpreadTokens(prefill, vocab_size);
-    decode_ = SpreadTokens(prefill + static_cast<size_t>(options_.decode), vocab_size);
+    decode_ = SpreadTokens(prefill + decode, vocab_size);
     decode_.erase(decode_.begin(), decode_.begin() + static_cast<std::ptrdiff_t>(prefill));
     return opened;
   }

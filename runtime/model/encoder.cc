@@ -48,7 +48,8 @@ Status CheckOptions(const ModelParts& parts, const EncoderOptions& options) {
   if (options.max_tokens > parts.config.max_seq_len) {
     return {StatusCode::kInvalidArgument, "max_tokens: the model was made for at most " +
                                               std::to_string(parts.config.max_seq_len) + " tokens, asked for " +
-                                              std::to_string(options.max_tokens)};
+                                              std::to_string(options.max_tokens) + "\nin " + parts.source->path() +
+                                              "\nAsk for fewer."};
   }
   if (!parts.embedding.unsupported.empty() && !(options.pooling && options.normalize)) {
     return {StatusCode::kUnsupported, "the model's files ask for " + parts.embedding.unsupported +

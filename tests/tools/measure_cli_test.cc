@@ -178,6 +178,12 @@ TEST(MeasureCliTest, ProfileDiffNamesWhatChanged) {
   }
 }
 
+TEST(MeasureCliTest, ProfileShortensItsPromptToTheContextOfTheModel) {
+  const CommandResult result = RunCommand({"profile", TinyModel(), "--decode", "4", "--runs", "1", "--quiet"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("a prompt of 508"), std::string::npos) << result.out;
+}
+
 TEST(MeasureCliTest, ProfilePrintsTheNormShareOfBothPhases) {
   const CommandResult result = RunCommand(ShortProfile({}));
   EXPECT_EQ(result.exit_code, 0) << result.err;

@@ -2,7 +2,6 @@
 #include "tools/common/chat_history.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include <nlohmann/json.hpp>
 
@@ -81,11 +80,7 @@ Status ChatHistory::Save(const std::string& path) const {
   Json json = {{"schema", 1}, {"messages", Json::array()}};
   if (!system_.empty()) json["messages"].push_back({{"role", "system"}, {"content", system_}});
   for (const ChatMessage& message : messages_) json["messages"].push_back(ToJson(message));
-  std::ofstream file(path, std::ios::binary);
-  file << json.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
-  file.close();
-  if (file) return {};
-  return {StatusCode::kIo, "The conversation could not be written.\n" + path + "\nCheck the folder and its rights."};
+  return WriteFile(path, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 Status ChatHistory::Load(const std::string& path) {

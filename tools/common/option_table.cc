@@ -187,7 +187,7 @@ const OptionSpec kOptions[] = {
      "", kProfile, &Options::trace, "", "none"},
     {"--ids", "", "", "Print only the ids, separated by commas.", "Output", "", kTokenize, &Options::ids, "", ""},
     {"--format", "", "TYPE", "Form of the table.", "Output", "", kBench, &Options::format, "md|csv|json", ""},
-    {"-q,--quiet", "", "", "No statistics.", "Output", "", kSessions | kQuantize, &Options::quiet, "", ""},
+    {"-q,--quiet", "", "", "No statistics.", "Output", "", kSessions | kQuantize | kEmbed, &Options::quiet, "", ""},
     {"--color", "", "WHEN", "Colours in messages.", "Output", "", kAll, &Options::color, "auto|always|never", ""},
     {"--print-config", "", "", "Print every option with its value and where that comes from.", "Output", "", kAll,
      &Options::print_config, "", ""},

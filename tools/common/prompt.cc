@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -49,6 +50,16 @@ Result<std::string> ReadFile(const std::string& path) {
   Result<std::string> text = ReadAll(fd, path);
   close(fd);
   return text;
+}
+
+Status WriteFile(const std::string& path, const std::string& content) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary);
+  file << content;
+  file.close();
+  if (file) return {};
+  return Status(StatusCode::kIo, "A file cannot be written.\n" + path + ": " + std::strerror(errno) +
+                                     "\nGive a path in a folder that exists and may be written.");
 }
 
 std::string Unescape(const std::string& text) {
