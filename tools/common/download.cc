@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 
@@ -182,7 +183,7 @@ Status StatusOf(const Outcome& outcome, const std::string& url) {
   return IoError("The server refuses.", where, "Try again later.");
 }
 
-// Serializes fetches into one folder, those of other processes and of tools/fetch_model.sh too.
+// Serializes fetches into one folder, those of other processes too.
 class FolderLock {
  public:
   explicit FolderLock(const fs::path& folder)
@@ -262,6 +263,18 @@ Result<std::string> FetchFile(const Download& download) {
   return found;
 }
 
+Result<std::string> Sha256OfFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> buffer(size_t{1} << 20);
+  Sha256 hash;
+  while (file) {
+    file.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+    hash.Update(buffer.data(), static_cast<size_t>(file.gcount()));
+  }
+  if (file.eof()) return hash.Finish();
+  return IoError("A file cannot be read.", path + ": " + std::strerror(errno), "Check its rights.");
+}
+
 Result<std::string> FetchText(const std::string& url, const std::string& token) {
   TextSink sink;
   Transfer transfer{sink, ""};
@@ -286,6 +299,10 @@ Status NotBuiltIn(const std::string& url, const std::string& path) {
 
 bool CanDownload() { return false; }
 Result<std::string> FetchFile(const Download& download) { return NotBuiltIn(download.url, "'" + download.path + "'"); }
+Result<std::string> Sha256OfFile(const std::string& path) {
+  return Status(StatusCode::kUnsupported, "This prenorm was built without libcrypto and cannot check a file.\n" + path +
+                                              "\nCheck it with: sha256sum '" + path + "'");
+}
 Result<std::string> FetchText(const std::string& url, const std::string&) { return NotBuiltIn(url, "-"); }
 
 }  // namespace prenorm::tools

@@ -25,6 +25,9 @@ bool CanDownload();
 /// Errors: kNotFound, kIo (network, disk, wrong hash: then what had come is thrown away), kUnsupported without libcurl.
 Result<std::string> FetchFile(const Download& download);
 
+/// In small hexadecimal digits. Errors: kIo, kUnsupported without libcrypto.
+Result<std::string> Sha256OfFile(const std::string& path);
+
 /// A small text, e.g. a list of files. Errors as of FetchFile; kIo beyond 64 MB.
 Result<std::string> FetchText(const std::string& url, const std::string& token);
 

