@@ -37,13 +37,13 @@ HWY_INLINE V Silu(D df, V x) {
 // (1 + tanh u) / 2 = 1 / (1 + e^-2u): no cancellation for negative x.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V GeluTanh(D df, V x) {
-  const V linear = hn::Set(df, 1.5957691216057308f);   // 2 sqrt(2 / pi)
-  const V cubic = hn::Set(df, 0.071354816272600f);     // 0.044715 times that
+  const V linear = hn::Set(df, 1.5957691216057308f);  // 2 sqrt(2 / pi)
+  const V cubic = hn::Set(df, 0.071354816272600f);    // 0.044715 times that
   return TimesSigmoid(df, x, hn::Mul(x, hn::MulAdd(cubic, hn::Mul(x, x), linear)));
 }
 
-// x Phi(x). Phi(-a) = e^(-a^2/2) R(a) for a >= 0, where R, the Mills ratio over sqrt(2 pi), is s P(s), s = 1 / (1 + a/4),
-// with P the minimax polynomial of degree 9 (relative error 9e-9 for a <= 14.5; beyond, the result underflows).
+// x Phi(x). Phi(-a) = e^(-a^2/2) R(a) for a >= 0, where R, the Mills ratio over sqrt(2 pi), is s P(s), s = 1 / (1 +
+// a/4), with P the minimax polynomial of degree 9 (relative error 9e-9 for a <= 14.5; beyond, the result underflows).
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V GeluErf(D df, V x) {
   const V one = hn::Set(df, 1.0f);

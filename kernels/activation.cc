@@ -20,37 +20,47 @@ void ActivateRow(const float* x, const float* up, float* out, size_t n) {
   const RowTag df;
   using V = hn::Vec<RowTag>;
   if (up == nullptr) {
-    MapRow(df, n, out, [df](V v) HWY_ATTR { return Activated<kAct>(df, v); }, x);
+    MapRow(
+        df, n, out, [df](V v) HWY_ATTR { return Activated<kAct>(df, v); }, x);
   } else {
-    MapRow(df, n, out, [df](V v, V u) HWY_ATTR { return hn::Mul(Activated<kAct>(df, v), u); }, x, up);
+    MapRow(
+        df, n, out, [df](V v, V u) HWY_ATTR { return hn::Mul(Activated<kAct>(df, v), u); }, x, up);
   }
 }
 
 // `up` is null for the plain activation.
 void Activate(Gate act, const float* x, const float* up, float* out, size_t n) {
   switch (act) {
-    case Gate::kSilu: return ActivateRow<Gate::kSilu>(x, up, out, n);
-    case Gate::kGeluTanh: return ActivateRow<Gate::kGeluTanh>(x, up, out, n);
-    case Gate::kGeluErf: return ActivateRow<Gate::kGeluErf>(x, up, out, n);
-    case Gate::kRelu: return ActivateRow<Gate::kRelu>(x, up, out, n);
-    case Gate::kReluSquared: return ActivateRow<Gate::kReluSquared>(x, up, out, n);
+    case Gate::kSilu:
+      return ActivateRow<Gate::kSilu>(x, up, out, n);
+    case Gate::kGeluTanh:
+      return ActivateRow<Gate::kGeluTanh>(x, up, out, n);
+    case Gate::kGeluErf:
+      return ActivateRow<Gate::kGeluErf>(x, up, out, n);
+    case Gate::kRelu:
+      return ActivateRow<Gate::kRelu>(x, up, out, n);
+    case Gate::kReluSquared:
+      return ActivateRow<Gate::kReluSquared>(x, up, out, n);
   }
 }
 
 void SoftCapRow(float* x, size_t n, float cap) {
   const RowTag df;
   const auto cap_vec = hn::Set(df, cap);
-  MapRow(df, n, x, [df, cap_vec](hn::Vec<RowTag> v) HWY_ATTR { return SoftCapped(df, v, cap_vec); }, x);
+  MapRow(
+      df, n, x, [df, cap_vec](hn::Vec<RowTag> v) HWY_ATTR { return SoftCapped(df, v, cap_vec); }, x);
 }
 
 void AddRow(float* x, const float* y, size_t n) {
   using V = hn::Vec<RowTag>;
-  MapRow(RowTag(), n, x, [](V a, V b) HWY_ATTR { return hn::Add(a, b); }, x, y);
+  MapRow(
+      RowTag(), n, x, [](V a, V b) HWY_ATTR { return hn::Add(a, b); }, x, y);
 }
 
 void ScaleRow(float* x, float scale, size_t n) {
   const auto scale_vec = hn::Set(RowTag(), scale);
-  MapRow(RowTag(), n, x, [scale_vec](hn::Vec<RowTag> v) HWY_ATTR { return hn::Mul(v, scale_vec); }, x);
+  MapRow(
+      RowTag(), n, x, [scale_vec](hn::Vec<RowTag> v) HWY_ATTR { return hn::Mul(v, scale_vec); }, x);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -60,7 +60,8 @@ HWY_NOINLINE GroupStatistics ColumnGroupRedo(const X* x, size_t stride, size_t r
                                              const MergedMoments& moments) {
   const auto max_abs_of = [&]() HWY_ATTR {
     uint32_t max_abs = 0;
-    for (size_t row = 0; row < rows; ++row) max_abs = std::max(max_abs, MaxAbsBits(StoredPieces<X>(x + row * stride), cols));
+    for (size_t row = 0; row < rows; ++row)
+      max_abs = std::max(max_abs, MaxAbsBits(StoredPieces<X>(x + row * stride), cols));
     return max_abs;
   };
   const auto moments_of = [&](float scale) HWY_ATTR {

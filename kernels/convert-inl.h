@@ -173,8 +173,8 @@ HWY_INLINE void StoreNF32(hn::Vec<DF> v, DF df, bf16* p, size_t i, size_t n) {
   hn::StoreN(hn::TruncateTo(d16, hn::ShiftRight<16>(RoundedBf16Bits(df, v))), d16, &p[i].bits, n);
 }
 
-// Two neighbouring vectors. bf16 of full vectors are packed by one shuffle of upper halves. Stream: past the caches; p + i
-// must be a multiple of a vector.
+// Two neighbouring vectors. bf16 of full vectors are packed by one shuffle of upper halves. Stream: past the caches; p
+// + i must be a multiple of a vector.
 template <class DF>
 HWY_INLINE void StorePairF32(hn::Vec<DF> v0, hn::Vec<DF> v1, DF df, float* p, size_t i) {
   hn::StoreU(v0, df, p + i);

@@ -12,24 +12,42 @@ constexpr size_t kMaxBlockElems = 256;
 
 DequantizeBlocksFn DecoderOf(DType type) {
   switch (type) {
-    case DType::kF32: return DequantizeF32;
-    case DType::kF16: return DequantizeF16;
-    case DType::kBF16: return DequantizeBF16;
-    case DType::kQ4_0: return DequantizeQ4_0;
-    case DType::kQ4_1: return DequantizeQ4_1;
-    case DType::kQ5_0: return DequantizeQ5_0;
-    case DType::kQ5_1: return DequantizeQ5_1;
-    case DType::kQ8_0: return DequantizeQ8_0;
-    case DType::kQ2_K: return DequantizeQ2_K;
-    case DType::kQ3_K: return DequantizeQ3_K;
-    case DType::kQ4_K: return DequantizeQ4_K;
-    case DType::kQ5_K: return DequantizeQ5_K;
-    case DType::kQ6_K: return DequantizeQ6_K;
-    case DType::kIQ3_XXS: return DequantizeIQ3_XXS;
-    case DType::kIQ3_S: return DequantizeIQ3_S;
-    case DType::kIQ4_NL: return DequantizeIQ4_NL;
-    case DType::kIQ4_XS: return DequantizeIQ4_XS;
-    case DType::kMXFP4: return DequantizeMXFP4;
+    case DType::kF32:
+      return DequantizeF32;
+    case DType::kF16:
+      return DequantizeF16;
+    case DType::kBF16:
+      return DequantizeBF16;
+    case DType::kQ4_0:
+      return DequantizeQ4_0;
+    case DType::kQ4_1:
+      return DequantizeQ4_1;
+    case DType::kQ5_0:
+      return DequantizeQ5_0;
+    case DType::kQ5_1:
+      return DequantizeQ5_1;
+    case DType::kQ8_0:
+      return DequantizeQ8_0;
+    case DType::kQ2_K:
+      return DequantizeQ2_K;
+    case DType::kQ3_K:
+      return DequantizeQ3_K;
+    case DType::kQ4_K:
+      return DequantizeQ4_K;
+    case DType::kQ5_K:
+      return DequantizeQ5_K;
+    case DType::kQ6_K:
+      return DequantizeQ6_K;
+    case DType::kIQ3_XXS:
+      return DequantizeIQ3_XXS;
+    case DType::kIQ3_S:
+      return DequantizeIQ3_S;
+    case DType::kIQ4_NL:
+      return DequantizeIQ4_NL;
+    case DType::kIQ4_XS:
+      return DequantizeIQ4_XS;
+    case DType::kMXFP4:
+      return DequantizeMXFP4;
   }
   return nullptr;
 }

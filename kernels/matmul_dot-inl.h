@@ -154,8 +154,8 @@ HWY_INLINE VF32 AddColumn(VU8 c0, VU8 c1, VU8 c2, VU8 c3, VU8 c4, VU8 c5, VU8 c6
   }
 }
 
-// Bytes of weights fetched ahead in decode. On Sapphire Rapids, in several noisy runs, streamed weights came at 84 to 115 %
-// of a plain read with 1024 and at 81 to 105 % without; 2048 was about as good.
+// Bytes of weights fetched ahead in decode. On Sapphire Rapids, in several noisy runs, streamed weights came at 84 to
+// 115 % of a plain read with 1024 and at 81 to 105 % without; 2048 was about as good.
 inline constexpr size_t kPrefetchAhead = 1024;
 
 // acc[j * GroupRows() + r] += the products of `blocks` blocks of a group with the kCols columns of a tile.

@@ -54,7 +54,8 @@ HWY_INLINE void AddFloatTile(const T* HWY_RESTRICT w, size_t w_stride, const flo
   }
     PRENORM_ROW(0)
     PRENORM_ROW(1)
-    PRENORM_ROW(2) PRENORM_ROW(3)
+    PRENORM_ROW(2)
+    PRENORM_ROW(3)
 #undef PRENORM_ROW
 #define PRENORM_STEP_ROW(r, load_w)                                 \
   if constexpr (kRows > r) {                                        \

@@ -113,10 +113,14 @@ CosSin CosSinOf(double angle) {
   cos = cos * z + 1.0 / 24.0;
   cos = 1.0 - z * (0.5 - z * cos);
   switch (static_cast<int64_t>(quadrant) & 3) {
-    case 0: return {cos, sin};
-    case 1: return {-sin, cos};
-    case 2: return {-cos, -sin};
-    default: return {sin, -cos};
+    case 0:
+      return {cos, sin};
+    case 1:
+      return {-sin, cos};
+    case 2:
+      return {-cos, -sin};
+    default:
+      return {sin, -cos};
   }
 }
 

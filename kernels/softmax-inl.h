@@ -49,9 +49,8 @@ HWY_INLINE float MaxOfRow(const float* x, size_t cols) {
   auto max1 = lowest;
   size_t i = 0;
   // x first in the comparison: false for NaN, so that the old maximum stays.
-  const auto larger = [](hn::Vec<RowTag> v, hn::Vec<RowTag> max) HWY_ATTR {
-    return hn::IfThenElse(hn::Gt(v, max), v, max);
-  };
+  const auto larger = [](hn::Vec<RowTag> v, hn::Vec<RowTag> max)
+                          HWY_ATTR { return hn::IfThenElse(hn::Gt(v, max), v, max); };
   for (; i + 2 * N <= cols; i += 2 * N) {
     max0 = larger(hn::LoadU(df, x + i), max0);
     max1 = larger(hn::LoadU(df, x + i + N), max1);
@@ -75,7 +74,8 @@ inline void SoftmaxRow(float* x, size_t cols) {
   double sum = Accumulate<F32Lanes, Values>(ExpSource{x, none ? 0.0f : max, x}, 0, cols);
   if (sum == 0.0) sum = 1.0;
   const V inv_sum = hn::Set(df, static_cast<float>(1.0 / sum));
-  MapRow(df, cols, x, [&](V e) HWY_ATTR { return hn::Mul(e, inv_sum); }, static_cast<const float*>(x));
+  MapRow(
+      df, cols, x, [&](V e) HWY_ATTR { return hn::Mul(e, inv_sum); }, static_cast<const float*>(x));
 }
 
 inline float LogSumExpRow(const float* x, size_t cols) {

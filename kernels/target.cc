@@ -70,8 +70,8 @@ Status ForceTarget(std::string_view name) {
     hwy::GetChosenTarget().Update(target);
     return {};
   }
-  return {StatusCode::kNotFound, "no SIMD target is named '" + std::string(name) +
-                                     "'\ncompiled targets: " + Joined(CompiledTargets())};
+  return {StatusCode::kNotFound,
+          "no SIMD target is named '" + std::string(name) + "'\ncompiled targets: " + Joined(CompiledTargets())};
 }
 
 }  // namespace prenorm

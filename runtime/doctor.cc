@@ -61,7 +61,8 @@ Finding Cpu(const std::string& root) {
   const std::string name = CpuInfo(root, "model name"), flags = " " + CpuInfo(root, "flags") + " ";
   const std::string cpu = name.empty() ? "unknown processor" : name;
   if (flags.size() > 2 && flags.find(" avx2 ") == std::string::npos) {
-    return {"cpu", kWarning, cpu + ": has no AVX2", "In a virtual machine, give the guest the processor model of the host."};
+    return {"cpu", kWarning, cpu + ": has no AVX2",
+            "In a virtual machine, give the guest the processor model of the host."};
   }
   return {"cpu", kOk, cpu, ""};
 }
@@ -69,9 +70,11 @@ Finding Cpu(const std::string& root) {
 Finding SimdTarget() {
   const std::vector<std::string> runnable = RunnableTargets();
   const std::string active = ActiveTarget();
-  const std::string text = active + " is chosen; compiled: " + Joined(CompiledTargets()) + "; this processor runs: " + Joined(runnable);
+  const std::string text =
+      active + " is chosen; compiled: " + Joined(CompiledTargets()) + "; this processor runs: " + Joined(runnable);
   if (!runnable.empty() && runnable.front() != active) {
-    return {"simd_target", kWarning, text, "Do not force a target: unset PRENORM_TARGET. The best one here is " + runnable.front() + "."};
+    return {"simd_target", kWarning, text,
+            "Do not force a target: unset PRENORM_TARGET. The best one here is " + runnable.front() + "."};
   }
   return {"simd_target", kOk, text, ""};
 }
@@ -94,7 +97,8 @@ Finding Affinity(const std::string& root, const CpuBudget& budget) {
                      " processors may be used";
   if (budget.physical_cores) text += ", " + std::to_string(*budget.physical_cores) + " physical cores among them";
   if (budget.affinity < online) {
-    return {"affinity", kWarning, text, "The affinity mask was narrowed, e.g. by taskset, a batch system or a container's cpuset."};
+    return {"affinity", kWarning, text,
+            "The affinity mask was narrowed, e.g. by taskset, a batch system or a container's cpuset."};
   }
   return {"affinity", kOk, text, ""};
 }
@@ -115,7 +119,8 @@ Finding Memory(const MemoryBudget& budget) {
   if (!budget.available) return {"memory", kNote, "free memory is unknown", ""};
   const std::string text = Gigabytes(*budget.available) + " of " + Gigabytes(budget.total.value_or(0)) + " are free";
   constexpr uint64_t kLittle = 1000000000;  // A small model of 0.5 billion weights with its cache.
-  if (*budget.available < kLittle) return {"memory", kWarning, text, "Close other programs, or take a model that is small enough."};
+  if (*budget.available < kLittle)
+    return {"memory", kWarning, text, "Close other programs, or take a model that is small enough."};
   return {"memory", kOk, text, ""};
 }
 
@@ -129,7 +134,8 @@ Finding MemoryLimit(const MemoryBudget& budget) {
   const std::string text = "a control group limits memory to " + Gigabytes(*budget.limit) +
                            (budget.left ? ", of which " + Gigabytes(*budget.left) + " are left" : "");
   if (budget.left && *budget.left < budget.available.value_or(UINT64_MAX)) {
-    return {"memory_limit", kWarning, text, "Raise it for larger models, e.g. docker run --memory, MemoryMax= of systemd."};
+    return {"memory_limit", kWarning, text,
+            "Raise it for larger models, e.g. docker run --memory, MemoryMax= of systemd."};
   }
   return {"memory_limit", kOk, text, ""};
 }
@@ -153,7 +159,8 @@ Finding Governor(const std::string& root) {
   const std::string governor = WordIn(folder + "scaling_governor"), driver = WordIn(folder + "scaling_driver");
   if (governor.empty()) return {"governor", kOk, "the kernel does not choose the frequency here", ""};
   const std::string text = "frequency governor: " + governor + (driver.empty() ? "" : " (" + driver + ")");
-  const std::string hint = "For measurements: echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor";
+  const std::string hint =
+      "For measurements: echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor";
   if (governor == "performance" || governor == "schedutil") return {"governor", kOk, text, ""};
   // These two drivers raise the frequency under load whatever the name says; others keep it at the lowest.
   const bool dynamic = driver == "intel_pstate" || driver.starts_with("amd-pstate") || driver.starts_with("amd_pstate");
@@ -186,7 +193,8 @@ Finding OpenMpEnvironment(int threads) {
   int value = 0;
   const bool is_number = std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc();
   if (is_number && value < threads) {
-    return {"openmp_environment", kWarning, "OMP_THREAD_LIMIT allows " + std::to_string(value) + " of " + std::to_string(threads) + " threads",
+    return {"openmp_environment", kWarning,
+            "OMP_THREAD_LIMIT allows " + std::to_string(value) + " of " + std::to_string(threads) + " threads",
             "unset OMP_THREAD_LIMIT"};
   }
   return {"openmp_environment", kOk, "no variable limits the threads", ""};
@@ -197,9 +205,11 @@ Finding Load(const std::string& root, int processors) {
   if (std::sscanf(ReadSystemFile(root + "/proc/loadavg").value_or("").c_str(), "%lf", &load) != 1) {
     return {"load", kNote, "the load is unknown", ""};
   }
-  const std::string text = "load of the last minute: " + Number(load) + " on " + std::to_string(processors) + " processors";
+  const std::string text =
+      "load of the last minute: " + Number(load) + " on " + std::to_string(processors) + " processors";
   // The engine's own threads count as well, so only more work than processors means that others compete.
-  if (load > processors + 0.5) return {"load", kWarning, text, "Other programs are running: see top. Threads wait for each other then."};
+  if (load > processors + 0.5)
+    return {"load", kWarning, text, "Other programs are running: see top. Threads wait for each other then."};
   return {"load", kOk, text, ""};
 }
 
@@ -207,9 +217,12 @@ Finding Load(const std::string& root, int processors) {
 
 const char* FindingLevelName(FindingLevel level) {
   switch (level) {
-    case FindingLevel::kOk: return "ok";
-    case FindingLevel::kNote: return "note";
-    case FindingLevel::kWarning: return "warning";
+    case FindingLevel::kOk:
+      return "ok";
+    case FindingLevel::kNote:
+      return "note";
+    case FindingLevel::kWarning:
+      return "warning";
   }
   return "unknown";
 }
@@ -217,9 +230,17 @@ const char* FindingLevelName(FindingLevel level) {
 std::vector<Finding> Diagnose(const std::string& root) {
   const CpuBudget cpus = ReadCpuBudget(root);
   const MemoryBudget memory = ReadMemoryBudget(root);
-  return {Cpu(root),         SimdTarget(),    Affinity(root, cpus),  Quota(cpus),
-          Memory(memory),    MemoryLimit(memory), HugePages(root),   Governor(root),
-          OpenMpRuntimes(root), OpenMpEnvironment(DefaultThreads().threads), Load(root, cpus.affinity)};
+  return {Cpu(root),
+          SimdTarget(),
+          Affinity(root, cpus),
+          Quota(cpus),
+          Memory(memory),
+          MemoryLimit(memory),
+          HugePages(root),
+          Governor(root),
+          OpenMpRuntimes(root),
+          OpenMpEnvironment(DefaultThreads().threads),
+          Load(root, cpus.affinity)};
 }
 
 }  // namespace prenorm

@@ -75,8 +75,8 @@ std::string Difference(const ModelParts& a, const ModelParts& b) {
   }
   if (!Near(s.attention_scale, t.attention_scale) || s.attention_soft_cap != t.attention_soft_cap)
     return "its scale of scores";
-  if (s.n_experts != t.n_experts || s.n_experts_used != t.n_experts_used || s.expert_ffn_dim != t.expert_ffn_dim || s.shared_ffn_dim != t.shared_ffn_dim ||
-      s.normalize_expert_weights != t.normalize_expert_weights) {
+  if (s.n_experts != t.n_experts || s.n_experts_used != t.n_experts_used || s.expert_ffn_dim != t.expert_ffn_dim ||
+      s.shared_ffn_dim != t.shared_ffn_dim || s.normalize_expert_weights != t.normalize_expert_weights) {
     return "its mixture of experts";
   }
   for (size_t i = 0; i < s.layers.size(); ++i) {

@@ -135,7 +135,8 @@ Result<QuantizeReport> QuantizeFile(const std::string& from, const std::string& 
   }
   report.notes = content->notes;
   for (std::string& note : StandInNotes(stand_ins)) report.notes.push_back(std::move(note));
-  report.bits_per_weight = elements == 0 ? 0 : 8.0 * static_cast<double>(report.bytes_after) / static_cast<double>(elements);
+  report.bits_per_weight =
+      elements == 0 ? 0 : 8.0 * static_cast<double>(report.bytes_after) / static_cast<double>(elements);
   report.threads = options.threads > 0 ? options.threads : DefaultThreads().threads;
 
   if (Status status = CheckThreadsStart(report.threads - 1); !status.ok()) return status;

@@ -20,7 +20,7 @@ namespace {
 
 struct Test {
   std::string name;
-  bool decode;   // One token at a time.
+  bool decode;  // One token at a time.
   size_t tokens;
   size_t depth;  // Tokens in the cache before.
 };
@@ -52,8 +52,9 @@ Result<std::vector<Test>> ParseTests(const std::string& list) {
     const std::string name = list.substr(at, comma - at);
     const std::optional<Test> test = ParseTest(name);
     if (!test) {
-      return Status(StatusCode::kInvalidArgument, "A test cannot be read.\n--tests: expected ppN, tgN or tgN@dN, found '" + name +
-                                                      "'\nFor example: --tests pp512,tg128,tg128@d2048");
+      return Status(StatusCode::kInvalidArgument,
+                    "A test cannot be read.\n--tests: expected ppN, tgN or tgN@dN, found '" + name +
+                        "'\nFor example: --tests pp512,tg128,tg128@d2048");
     }
     tests.push_back(*test);
     at = comma + 1;
@@ -105,18 +106,21 @@ std::string Table(const Session& session, const std::vector<Measured>& results, 
     if (csv) {
       std::snprintf(line, sizeof line, "\"%s\",%s,%zu,%s,%d,%s,%.2f,%.2f,%.2f,%s,%.2f\n", name.c_str(),
                     std::string(model.quantization()).c_str(), model.weight_bytes(), ActiveTarget(), session.threads(),
-                    m.test.name.c_str(), m.median, m.p10, m.p90, m.test.decode ? std::to_string(gbs).c_str() : "", probe / 1e9);
+                    m.test.name.c_str(), m.median, m.p10, m.p90, m.test.decode ? std::to_string(gbs).c_str() : "",
+                    probe / 1e9);
     } else {
       char share[64] = "|  |  |";
-      if (m.test.decode) std::snprintf(share, sizeof share, "| %.1f | %.0f %% |", gbs, probe > 0 ? 1e11 * gbs / probe : 0.0);
+      if (m.test.decode)
+        std::snprintf(share, sizeof share, "| %.1f | %.0f %% |", gbs, probe > 0 ? 1e11 * gbs / probe : 0.0);
       std::snprintf(line, sizeof line, "| %s | %s | %s | %s | %d | %s | %.1f | %.1f | %.1f %s\n", name.c_str(),
                     std::string(model.quantization()).c_str(), SizeText(model.weight_bytes()).c_str(), ActiveTarget(),
                     session.threads(), m.test.name.c_str(), m.median, m.p10, m.p90, share);
     }
     text += line;
   }
-  return csv ? text : text + "\nRead bandwidth of memory in this run: " + SizeText(static_cast<uint64_t>(probe)) + "/s with " +
-                          std::to_string(session.threads()) + " threads.\n";
+  return csv ? text
+             : text + "\nRead bandwidth of memory in this run: " + SizeText(static_cast<uint64_t>(probe)) + "/s with " +
+                   std::to_string(session.threads()) + " threads.\n";
 }
 
 std::string Json(const Session& session, const std::vector<Measured>& results, double probe, int64_t runs) {

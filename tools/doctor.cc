@@ -17,8 +17,10 @@ std::string Json(const std::vector<Finding>& findings) {
   nlohmann::ordered_json json = NewJson(DefaultThreads().threads);
   json["findings"] = nlohmann::ordered_json::array();
   for (const Finding& finding : findings) {
-    json["findings"].push_back(
-        {{"id", finding.id}, {"level", FindingLevelName(finding.level)}, {"text", finding.text}, {"hint", finding.hint}});
+    json["findings"].push_back({{"id", finding.id},
+                                {"level", FindingLevelName(finding.level)},
+                                {"text", finding.text},
+                                {"hint", finding.hint}});
   }
   return JsonLine(json);
 }
@@ -35,7 +37,8 @@ std::string Table(const std::vector<Finding>& findings) {
   const auto warnings = std::count_if(findings.begin(), findings.end(),
                                       [](const Finding& finding) { return finding.level == FindingLevel::kWarning; });
   const std::string threads = "Threads that the engine takes by itself: " + DefaultThreads().reason + "\n";
-  return text + "\n" + threads + (warnings == 0 ? "Nothing costs speed here.\n" : std::to_string(warnings) + " of these cost speed.\n");
+  return text + "\n" + threads +
+         (warnings == 0 ? "Nothing costs speed here.\n" : std::to_string(warnings) + " of these cost speed.\n");
 }
 
 }  // namespace

@@ -11,9 +11,10 @@
 namespace prenorm::tools {
 namespace {
 
-// --prefix and --suffix: what is missing between two texts. Else what the model puts before a text comes first; an empty
-// prompt starts from the beginning token in any case.
-Result<std::vector<TokenId>> MakeIds(const Model& model, const std::optional<std::string>& prompt, const Options& options) {
+// --prefix and --suffix: what is missing between two texts. Else what the model puts before a text comes first; an
+// empty prompt starts from the beginning token in any case.
+Result<std::vector<TokenId>> MakeIds(const Model& model, const std::optional<std::string>& prompt,
+                                     const Options& options) {
   if (!prompt) return InfillPrompt(model, options.prefix.value_or(""), options.suffix.value_or(""));
   const Tokenizer& tokenizer = model.tokenizer();
   Result<std::vector<TokenId>> ids = tokenizer.Encode(*prompt, {.add_special = true, .parse_special = options.special});
@@ -27,13 +28,15 @@ int RunGenerate(const Options& options) {
   // Options first: what is wrong with them should not take the time to load a model.
   Result<GenerateOptions> generate_options = MakeGenerateOptions(options);
   if (!generate_options.ok()) return Fail(generate_options.status());
-  if (Result<Sampler> sampler = Sampler::Create(generate_options->sampler); !sampler.ok()) return Fail(sampler.status());
+  if (Result<Sampler> sampler = Sampler::Create(generate_options->sampler); !sampler.ok())
+    return Fail(sampler.status());
   Result<std::optional<std::string>> prompt = ReadPrompt(options);
   if (!prompt.ok()) return Fail(prompt.status());
   const bool infill = options.prefix || options.suffix;
   if (infill && prompt->has_value()) {
-    return Fail(Status(StatusCode::kInvalidArgument,
-                       "The text is given twice.\n--prefix or --suffix, and --prompt, --file or piped input\nGive one of them."));
+    return Fail(Status(
+        StatusCode::kInvalidArgument,
+        "The text is given twice.\n--prefix or --suffix, and --prompt, --file or piped input\nGive one of them."));
   }
   if (!infill && !prompt->has_value()) {
     return Fail(Status(StatusCode::kInvalidArgument,

@@ -21,13 +21,15 @@ constexpr size_t kBlock = 256;
 Result<std::vector<TokenId>> ParseIds(const std::string& text, const std::string& source) {
   constexpr const char* kSeparators = ", \t\r\n[]";
   std::vector<TokenId> ids;
-  for (size_t at = text.find_first_not_of(kSeparators); at != std::string::npos; at = text.find_first_not_of(kSeparators, at)) {
+  for (size_t at = text.find_first_not_of(kSeparators); at != std::string::npos;
+       at = text.find_first_not_of(kSeparators, at)) {
     const size_t end = std::min(text.find_first_of(kSeparators, at), text.size());
     TokenId id = 0;
     const auto [stop, error] = std::from_chars(text.data() + at, text.data() + end, id);
     if (error != std::errc() || stop != text.data() + end) {
-      return Status(StatusCode::kInvalidArgument, "A token id cannot be read.\n" + source + ": expected a whole number, found '" +
-                                                      text.substr(at, std::min<size_t>(end - at, 40)) + "'\nGive ids such as 1,2,3.");
+      return Status(StatusCode::kInvalidArgument,
+                    "A token id cannot be read.\n" + source + ": expected a whole number, found '" +
+                        text.substr(at, std::min<size_t>(end - at, 40)) + "'\nGive ids such as 1,2,3.");
     }
     ids.push_back(id);
     at = end;
@@ -64,7 +66,8 @@ int RunLogits(const Options& options) {
   Result<std::vector<TokenId>> ids = ReadIds(options);
   if (!ids.ok()) return Fail(ids.status());
   if (ids->empty() || options.out.empty()) {
-    const char* where = ids->empty() ? "--tokens: expected at least one id, found none" : "--out: expected a file name, found none";
+    const char* where =
+        ids->empty() ? "--tokens: expected at least one id, found none" : "--out: expected a file name, found none";
     return Fail(Status(StatusCode::kInvalidArgument, std::string("Something is missing.\n") + where +
                                                          "\nFor example: prenorm logits --tokens 1,2,3 --out x.npy"));
   }
@@ -73,9 +76,9 @@ int RunLogits(const Options& options) {
   Result<std::unique_ptr<Session>> session = OpenSession(*opened, options, ids->size());
   if (!session.ok()) return Fail(session.status());
   if (ids->size() > (*session)->capacity()) {
-    return Fail(Status(StatusCode::kContextFull, "The tokens do not fit in the context.\ncontext: " +
-                                                     std::to_string((*session)->capacity()) + " tokens, needed: " +
-                                                     std::to_string(ids->size()) + "\nRaise it with --context."));
+    return Fail(Status(StatusCode::kContextFull,
+                       "The tokens do not fit in the context.\ncontext: " + std::to_string((*session)->capacity()) +
+                           " tokens, needed: " + std::to_string(ids->size()) + "\nRaise it with --context."));
   }
   Result<NpyWriter> file = NpyWriter::Create(options.out, ids->size(), opened->model->config().vocab_size);
   if (!file.ok()) return Fail(file.status());
@@ -85,7 +88,8 @@ int RunLogits(const Options& options) {
     return Fail(status);
   }
   if (!options.quiet) {
-    Note(options.out + ": " + std::to_string(ids->size()) + " x " + std::to_string(opened->model->config().vocab_size) + " f32");
+    Note(options.out + ": " + std::to_string(ids->size()) + " x " + std::to_string(opened->model->config().vocab_size) +
+         " f32");
   }
   return kExitOk;
 }

@@ -15,30 +15,45 @@ namespace {
 
 int Run(Command command, const Options& options) {
   switch (command) {
-    case kGenerate: return RunGenerate(options);
-    case kChat: return RunChat(options);
-    case kTokenize: return RunTokenize(options);
-    case kLogits: return RunLogits(options);
-    case kEmbed: return RunEmbed(options);
-    case kInspect: return RunInspect(options);
-    case kBench: return RunBench(options);
-    case kProfile: return RunProfile(options);
-    case kQuantize: return RunQuantize(options);
-    case kPerplexity: return RunPerplexity(options);
-    case kVerify: return RunVerify(options);
-    case kManage: return RunModels(options);
-    case kDoctor: return RunDoctor(options);
-    case kNorms: return RunNorms(options);
-    case kLab: return RunLab(options);
+    case kGenerate:
+      return RunGenerate(options);
+    case kChat:
+      return RunChat(options);
+    case kTokenize:
+      return RunTokenize(options);
+    case kLogits:
+      return RunLogits(options);
+    case kEmbed:
+      return RunEmbed(options);
+    case kInspect:
+      return RunInspect(options);
+    case kBench:
+      return RunBench(options);
+    case kProfile:
+      return RunProfile(options);
+    case kQuantize:
+      return RunQuantize(options);
+    case kPerplexity:
+      return RunPerplexity(options);
+    case kVerify:
+      return RunVerify(options);
+    case kManage:
+      return RunModels(options);
+    case kDoctor:
+      return RunDoctor(options);
+    case kNorms:
+      return RunNorms(options);
+    case kLab:
+      return RunLab(options);
   }
   return kExitUsage;
 }
 
 std::string Overview() {
-  std::string text =
-      "prenorm " PRENORM_VERSION ": language models on the CPU, with their normalization measured\n\n"
-      "Usage:    prenorm COMMAND [MODEL] [OPTION...]\n"
-      "Example:  prenorm chat -p \"Why is the sky blue?\"\n\nCommands:\n";
+  std::string text = "prenorm " PRENORM_VERSION
+                     ": language models on the CPU, with their normalization measured\n\n"
+                     "Usage:    prenorm COMMAND [MODEL] [OPTION...]\n"
+                     "Example:  prenorm chat -p \"Why is the sky blue?\"\n\nCommands:\n";
   for (const CommandInfo& info : CommandTable()) {
     std::string name = std::string("  ") + info.name;
     name.resize(14, ' ');
@@ -53,9 +68,9 @@ int UnknownCommand(const std::string& word) {
   std::vector<std::string> names;
   for (const CommandInfo& info : CommandTable()) names.push_back(info.name);
   const std::string near = DidYouMean(word, names);
-  return Fail(Status(StatusCode::kInvalidArgument,
-                     "There is no such command.\nprenorm: '" + word + "'\n" +
-                         (near.empty() ? "" : "Did you mean " + near + "? ") + "See: prenorm --help"));
+  return Fail(Status(StatusCode::kInvalidArgument, "There is no such command.\nprenorm: '" + word + "'\n" +
+                                                       (near.empty() ? "" : "Did you mean " + near + "? ") +
+                                                       "See: prenorm --help"));
 }
 
 int Main(int argc, char** argv) {

@@ -1,7 +1,6 @@
 // Cases and peers as asked for, measured one after the other; table, goals, JSON.
 #include "tools/norms_bench.h"
 
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,8 +1,8 @@
 // prenorm perplexity: how well a model predicts a text, and how far it is from a reference on the same positions.
 //
-// The text is cut as llama-perplexity cuts it: windows of n tokens one after another, what is left at the end unused; the
-// first token of each window is replaced by the beginning token where the model has one put in front; token i + 1 is scored
-// by the logits of position i for i from n / 2 to n - 2, so that each has at least n / 2 tokens before it.
+// The text is cut as llama-perplexity cuts it: windows of n tokens one after another, what is left at the end unused;
+// the first token of each window is replaced by the beginning token where the model has one put in front; token i + 1
+// is scored by the logits of position i for i from n / 2 to n - 2, so that each has at least n / 2 tokens before it.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -55,9 +55,9 @@ Result<Windows> CutText(const Tokenizer& tokenizer, const std::string& text, con
   Windows windows{std::move(ids).value(), static_cast<size_t>(options.window), 0};
   windows.count = windows.ids.size() / windows.size;
   if (windows.count == 0) {
-    return Status(StatusCode::kInvalidArgument, "The text is too short.\ntokens: expected at least " +
-                                                    std::to_string(windows.size) + ", found " + std::to_string(windows.ids.size()) +
-                                                    "\nGive a longer text, or a shorter window with --ctx.");
+    return Status(StatusCode::kInvalidArgument,
+                  "The text is too short.\ntokens: expected at least " + std::to_string(windows.size) + ", found " +
+                      std::to_string(windows.ids.size()) + "\nGive a longer text, or a shorter window with --ctx.");
   }
   if (options.windows > 0) windows.count = std::min(windows.count, static_cast<size_t>(options.windows));
   return windows;
@@ -72,16 +72,18 @@ class Scorer {
   Status Open(const Options& options) {
     std::error_code error;
     if (!options.kl.empty() && std::filesystem::equivalent(options.kl, options.save_logits, error)) {
-      return Status(StatusCode::kInvalidArgument, "The reference would be overwritten.\n--save-logits: expected another file than --kl, found " +
-                                                      options.save_logits + "\nName another file.");
+      return Status(StatusCode::kInvalidArgument,
+                    "The reference would be overwritten.\n--save-logits: expected another file than --kl, found " +
+                        options.save_logits + "\nName another file.");
     }
     if (!options.kl.empty()) {
       Result<NpyReader> file = NpyReader::Open(options.kl);
       if (!file.ok()) return file.status();
       if (file->rows() != windows_.positions() || file->cols() != vocab_size_) {
         return Status(StatusCode::kInvalidArgument,
-                      "The reference is of another text, window or model.\n" + options.kl + ": expected " + Shape(windows_.positions(), vocab_size_) +
-                          ", found " + Shape(file->rows(), file->cols()) + "\nMake it anew, with --save-logits of the reference.");
+                      "The reference is of another text, window or model.\n" + options.kl + ": expected " +
+                          Shape(windows_.positions(), vocab_size_) + ", found " + Shape(file->rows(), file->cols()) +
+                          "\nMake it anew, with --save-logits of the reference.");
       }
       reference_ = std::move(file).value();
     }
@@ -153,7 +155,9 @@ class Scorer {
     return Status();
   }
 
-  float* Row(std::vector<float>& matrix, int64_t r) const { return matrix.data() + static_cast<size_t>(r) * vocab_size_; }
+  float* Row(std::vector<float>& matrix, int64_t r) const {
+    return matrix.data() + static_cast<size_t>(r) * vocab_size_;
+  }
   std::ptrdiff_t Top1(std::vector<float>& matrix, int64_t r) const {
     const float* row = Row(matrix, r);
     return std::max_element(row, row + vocab_size_) - row;
@@ -212,14 +216,14 @@ std::string Json(const Session& session, const Windows& windows, const Scores& s
 std::string Table(const Windows& windows, const Scores& scores) {
   const Perplexity ppl = PerplexityOf(scores.nll);
   char text[512];
-  std::snprintf(text, sizeof text, "perplexity   %.4f +- %.4f   (%zu tokens scored in %zu windows of %zu)\n", ppl.value, ppl.error,
-                scores.nll.size(), windows.count, windows.size);
+  std::snprintf(text, sizeof text, "perplexity   %.4f +- %.4f   (%zu tokens scored in %zu windows of %zu)\n", ppl.value,
+                ppl.error, scores.nll.size(), windows.count, windows.size);
   std::string table = text;
   if (!scores.reference_nll.empty()) {
     const DivergenceTotals& kl = scores.divergence;
-    std::snprintf(text, sizeof text,
-                  "reference    %.4f\nKL           mean %.3g   p99 %.3g   max %.3g\nsame top-1   %.2f %%\n",
-                  PerplexityOf(scores.reference_nll).value, kl.mean(), kl.quantile(0.99), kl.quantile(1.0), 100 * kl.same_top1());
+    std::snprintf(
+        text, sizeof text, "reference    %.4f\nKL           mean %.3g   p99 %.3g   max %.3g\nsame top-1   %.2f %%\n",
+        PerplexityOf(scores.reference_nll).value, kl.mean(), kl.quantile(0.99), kl.quantile(1.0), 100 * kl.same_top1());
     table += text;
   }
   return table;
@@ -249,7 +253,8 @@ int RunPerplexity(const Options& options) {
     status = scorer.Run(bar);
   }
   if (!status.ok()) {
-    if (!options.save_logits.empty()) std::remove(options.save_logits.c_str());  // Half a file would pass for a whole one.
+    if (!options.save_logits.empty())
+      std::remove(options.save_logits.c_str());  // Half a file would pass for a whole one.
     return Fail(status);
   }
   return PrintAnswer(options.json ? Json(**session, *windows, scorer.scores()) : Table(*windows, scorer.scores()));

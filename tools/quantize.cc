@@ -53,9 +53,10 @@ void Summarize(const Options& options, const QuantizeReport& report, uint64_t ns
 
 int RunQuantize(const Options& options) {
   if (options.from.empty() || options.to.empty()) {
-    return Fail(Status(StatusCode::kInvalidArgument,
-                       std::string("A file name is missing.\n") + (options.from.empty() ? "IN" : "OUT") +
-                           ": expected a path, found none\nFor example: prenorm quantize model-f16.gguf model-q4.gguf Q4_K_M"));
+    return Fail(
+        Status(StatusCode::kInvalidArgument,
+               std::string("A file name is missing.\n") + (options.from.empty() ? "IN" : "OUT") +
+                   ": expected a path, found none\nFor example: prenorm quantize model-f16.gguf model-q4.gguf Q4_K_M"));
   }
   if (options.threads < 0 || options.threads > 1024) return Fail(OutOfRange("--threads", options.threads, "1 to 1024"));
   Result<std::string> from = FindModelFile(options.from);

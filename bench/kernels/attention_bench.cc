@@ -1,8 +1,8 @@
 // Attention in decode (one token, all query heads of a key/value head) and in prefill (causal).
 //
-// Decode walks through enough heads to outgrow the second-level cache, as the layers of a model do, and reports bytes of
-// keys and values read; BM_Read is the same walk with nothing but loads. Prefill reports multiply-adds it needs, times 2:
-// what lies above the diagonal does not count.
+// Decode walks through enough heads to outgrow the second-level cache, as the layers of a model do, and reports bytes
+// of keys and values read; BM_Read is the same walk with nothing but loads. Prefill reports multiply-adds it needs,
+// times 2: what lies above the diagonal does not count.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -28,8 +28,12 @@ constexpr size_t kPrefillTile = 16;  // Tokens of a call, as in the engine.
 class Heads {
  public:
   Heads(DType type, size_t head_dim, size_t positions, size_t n_heads, size_t rows)
-      : head_dim_(head_dim), positions_(positions), head_bytes_(KeyCapacity(positions) * RowBytes(type, head_dim)),
-        keys_(n_heads * head_bytes_), values_(n_heads * head_bytes_), queries_(rows * head_dim) {
+      : head_dim_(head_dim),
+        positions_(positions),
+        head_bytes_(KeyCapacity(positions) * RowBytes(type, head_dim)),
+        keys_(n_heads * head_bytes_),
+        values_(n_heads * head_bytes_),
+        queries_(rows * head_dim) {
     std::mt19937 random(1);
     std::normal_distribution<float> normal;
     for (float& x : queries_) x = normal(random);
@@ -127,8 +131,8 @@ void BM_Prefill(benchmark::State& state, DType type) {
   }
   if (!heads.Agrees(&out[(rows - 1) * head_dim], rows - 1, positions)) state.SkipWithError("wrong result");
   const double products = static_cast<double>(positions * (positions + 1) / 2 * group * head_dim * 2);
-  state.counters["FLOP/s"] = benchmark::Counter(2.0 * products * static_cast<double>(state.iterations()),
-                                                benchmark::Counter::kIsRate);
+  state.counters["FLOP/s"] =
+      benchmark::Counter(2.0 * products * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
 }
 
 void BM_Read(benchmark::State& state) {
@@ -153,10 +157,17 @@ void DecodeShapes(benchmark::internal::Benchmark* bench) {
 BENCHMARK(BM_Read)->UseRealTime();
 BENCHMARK_CAPTURE(BM_Decode, f16, DType::kF16)->Apply(DecodeShapes);
 BENCHMARK_CAPTURE(BM_Decode, f32, DType::kF32)->Apply(DecodeShapes);
-BENCHMARK_CAPTURE(BM_Prefill, f16, DType::kF16)->ArgNames({"head_dim", "group", "positions"})
-    ->Args({64, 3, 512})->Args({64, 7, 512})->Args({128, 4, 512})->Args({64, 3, 2048})->UseRealTime();
-BENCHMARK_CAPTURE(BM_Prefill, f32, DType::kF32)->ArgNames({"head_dim", "group", "positions"})
-    ->Args({64, 3, 512})->UseRealTime();
+BENCHMARK_CAPTURE(BM_Prefill, f16, DType::kF16)
+    ->ArgNames({"head_dim", "group", "positions"})
+    ->Args({64, 3, 512})
+    ->Args({64, 7, 512})
+    ->Args({128, 4, 512})
+    ->Args({64, 3, 2048})
+    ->UseRealTime();
+BENCHMARK_CAPTURE(BM_Prefill, f32, DType::kF32)
+    ->ArgNames({"head_dim", "group", "positions"})
+    ->Args({64, 3, 512})
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace prenorm

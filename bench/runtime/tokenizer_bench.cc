@@ -50,10 +50,12 @@ int Run(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", ids.ok() ? "the text does not come back" : ids.status().message().c_str());
     return 1;
   }
-  benchmark::RegisterBenchmark("BM_Encode", [&](benchmark::State& state) { BM_Encode(state, tokenizer, text); })
-      ->Unit(benchmark::kMillisecond);
-  benchmark::RegisterBenchmark("BM_Load", [&](benchmark::State& state) { BM_Load(state, path); })
-      ->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("BM_Encode", [&](benchmark::State& state) {
+    BM_Encode(state, tokenizer, text);
+  })->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("BM_Load", [&](benchmark::State& state) {
+    BM_Load(state, path);
+  })->Unit(benchmark::kMillisecond);
   benchmark::RunSpecifiedBenchmarks();
   return 0;
 }

@@ -25,8 +25,8 @@ struct ChatOptions {
   /// JSON object of template variables, or empty: {"tools": [...], "documents": [...], "enable_thinking": false}.
   /// All strings in it are data like a message's content.
   std::string arguments = {};
-  /// Name of one of the model's templates (Model::chat_templates), or Jinja source. Empty: "tool_use" where the model has
-  /// it and the arguments have tools, else "default", as transformers chooses.
+  /// Name of one of the model's templates (Model::chat_templates), or Jinja source. Empty: "tool_use" where the model
+  /// has it and the arguments have tools, else "default", as transformers chooses.
   std::string chat_template = {};
 };
 
@@ -48,6 +48,7 @@ Result<std::string> ChooseChatTemplate(const Model& model, const ChatOptions& op
 ///             kUnsupported when the model has no template, or one that needs what Prenorm does not have: nothing is
 ///             guessed; kInvalidArgument for no messages, other roles, or ill-formed JSON. The next call starts afresh.
 /// Threads     any number at once.
-Result<ChatPrompt> RenderChat(const Model& model, std::span<const ChatMessage> messages, const ChatOptions& options = {});
+Result<ChatPrompt> RenderChat(const Model& model, std::span<const ChatMessage> messages,
+                              const ChatOptions& options = {});
 
 }  // namespace prenorm

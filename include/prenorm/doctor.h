@@ -23,9 +23,9 @@ struct Finding {
   std::string hint;  ///< What to do, possibly a command; empty where there is nothing to do.
 };
 
-/// Looks at processor, SIMD target, affinity mask, CPU quota, memory and its limits, huge pages, frequency governor, OpenMP
-/// runtimes in this process, OpenMP's environment and load. One finding each, always in this order.
-/// `root` is prefixed to all paths of /proc and /sys. Reads files only; changes nothing. Thread-safe.
+/// Looks at processor, SIMD target, affinity mask, CPU quota, memory and its limits, huge pages, frequency governor,
+/// OpenMP runtimes in this process, OpenMP's environment and load. One finding each, always in this order. `root` is
+/// prefixed to all paths of /proc and /sys. Reads files only; changes nothing. Thread-safe.
 std::vector<Finding> Diagnose(const std::string& root = "");
 
 /// Bytes that this process can still use: what the machine has free, or what its control groups leave; UINT64_MAX if

@@ -82,7 +82,8 @@ struct SpeculationStats {
 };
 
 struct GenerateOptions {
-  int64_t max_new_tokens = -1;     ///< -1: until an end token, a stop string or a full context. 0 only evaluates the prompt.
+  int64_t max_new_tokens =
+      -1;  ///< -1: until an end token, a stop string or a full context. 0 only evaluates the prompt.
   std::vector<std::string> stop;   ///< The text ends before the first of these.
   bool ignore_end_tokens = false;  ///< Go on after end tokens (benchmarks).
   std::vector<TokenId> history;    ///< What the session already holds, where the penalties shall count it too.
@@ -101,8 +102,8 @@ struct GenerateTimings {
 };
 
 struct GenerateResult {
-  std::string text;           ///< Whole UTF-8 sequences; no end token, nothing of a stop string.
-  std::vector<TokenId> ids;   ///< Generated ids, a final end token included.
+  std::string text;          ///< Whole UTF-8 sequences; no end token, nothing of a stop string.
+  std::vector<TokenId> ids;  ///< Generated ids, a final end token included.
   size_t prompt_tokens = 0;
   size_t reused_tokens = 0;  ///< Of the prompt, with reuse_prefix.
   SpeculationStats speculation;

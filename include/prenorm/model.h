@@ -19,19 +19,19 @@ namespace prenorm {
 /// Sizes and constants of a decoder. Every value comes from the file; none is assumed.
 /// In the GGUF keys below, A stands for the value of `general.architecture`.
 struct ModelConfig {
-  std::string architecture;   ///< GGUF general.architecture; HF model_type. E.g. "llama".
-  std::string name;           ///< GGUF general.name; empty when the file has none.
-  size_t dim = 0;             ///< GGUF A.embedding_length; HF hidden_size.
-  size_t ffn_dim = 0;         ///< GGUF A.feed_forward_length; HF intermediate_size.
-  size_t n_layers = 0;        ///< GGUF A.block_count; HF num_hidden_layers.
-  size_t n_heads = 0;         ///< GGUF A.attention.head_count; HF num_attention_heads.
-  size_t n_kv_heads = 0;      ///< GGUF A.attention.head_count_kv; HF num_key_value_heads. Equal to n_heads when absent.
-  size_t head_dim = 0;        ///< GGUF A.attention.key_length; HF head_dim. dim / n_heads when absent.
-  size_t vocab_size = 0;      ///< Rows of the embedding matrix; may exceed the tokenizer's tokens.
-  size_t max_seq_len = 0;     ///< Tokens. GGUF A.context_length; HF max_position_embeddings.
-  float norm_eps = 0.0f;      ///< GGUF A.attention.layer_norm_rms_epsilon; HF rms_norm_eps. Of LayerNorm likewise.
-  float rope_theta = 0.0f;    ///< GGUF A.rope.freq_base; HF rope_theta. 10000 when absent.
-  size_t rope_dim = 0;        ///< Elements of a head that are rotated. GGUF A.rope.dimension_count. head_dim when absent.
+  std::string architecture;  ///< GGUF general.architecture; HF model_type. E.g. "llama".
+  std::string name;          ///< GGUF general.name; empty when the file has none.
+  size_t dim = 0;            ///< GGUF A.embedding_length; HF hidden_size.
+  size_t ffn_dim = 0;        ///< GGUF A.feed_forward_length; HF intermediate_size.
+  size_t n_layers = 0;       ///< GGUF A.block_count; HF num_hidden_layers.
+  size_t n_heads = 0;        ///< GGUF A.attention.head_count; HF num_attention_heads.
+  size_t n_kv_heads = 0;     ///< GGUF A.attention.head_count_kv; HF num_key_value_heads. Equal to n_heads when absent.
+  size_t head_dim = 0;       ///< GGUF A.attention.key_length; HF head_dim. dim / n_heads when absent.
+  size_t vocab_size = 0;     ///< Rows of the embedding matrix; may exceed the tokenizer's tokens.
+  size_t max_seq_len = 0;    ///< Tokens. GGUF A.context_length; HF max_position_embeddings.
+  float norm_eps = 0.0f;     ///< GGUF A.attention.layer_norm_rms_epsilon; HF rms_norm_eps. Of LayerNorm likewise.
+  float rope_theta = 0.0f;   ///< GGUF A.rope.freq_base; HF rope_theta. 10000 when absent.
+  size_t rope_dim = 0;  ///< Elements of a head that are rotated. GGUF A.rope.dimension_count. head_dim when absent.
   bool tied_embeddings = false;  ///< The embedding matrix is the output matrix: the file has no output.weight.
 };
 
@@ -40,8 +40,8 @@ struct LoadOptions {
   /// Map the file instead of reading it. A mapped file must not be truncated while the model lives: the process
   /// would get SIGBUS. Without mapping the file is copied first and may then change or vanish.
   bool use_mmap = true;
-  /// Gemma multiplies embeddings by the root of its width. The training code held that factor in bf16; with this so does
-  /// the model (640: 25.25 instead of 25.298221). Without effect on families that have no such factor.
+  /// Gemma multiplies embeddings by the root of its width. The training code held that factor in bf16; with this so
+  /// does the model (640: 25.25 instead of 25.298221). Without effect on families that have no such factor.
   bool bf16_embedding_scale = false;
   /// Called while weights are prepared, with the share done in [0, 1]; return false to cancel (kCancelled).
   std::function<bool(float)> progress;
@@ -60,14 +60,15 @@ class TensorSource;
 /// A model ready to run. Immutable after Load; every member is const and may be called from any thread.
 class Model {
  public:
-  /// Reads a GGUF file, or a folder as Hugging Face lays models out (safetensors, config.json, tokenizer.json or .model).
-  /// Its weights are interleaved for the active SIMD target (see ForceTarget).
-  /// Errors: kNotFound, kIo, kBadModel (the file breaks its format), kUnsupported (architecture, tensor type,
-  /// tokenizer), kOutOfMemory, kCancelled. The message names file, key or tensor.
+  /// Reads a GGUF file, or a folder as Hugging Face lays models out (safetensors, config.json, tokenizer.json or
+  /// .model). Its weights are interleaved for the active SIMD target (see ForceTarget). Errors: kNotFound, kIo,
+  /// kBadModel (the file breaks its format), kUnsupported (architecture, tensor type, tokenizer), kOutOfMemory,
+  /// kCancelled. The message names file, key or tensor.
   static Result<std::shared_ptr<const Model>> Load(const std::string& path, const LoadOptions& options = {});
   /// The bytes of a GGUF file, which are copied (use_mmap has no meaning). Errors as of Load; kUnsupported also for one
   /// part of a split model.
-  static Result<std::shared_ptr<const Model>> LoadFromMemory(std::span<const uint8_t> bytes, const LoadOptions& options = {});
+  static Result<std::shared_ptr<const Model>> LoadFromMemory(std::span<const uint8_t> bytes,
+                                                             const LoadOptions& options = {});
   ~Model();
 
   const ModelConfig& config() const;

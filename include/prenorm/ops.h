@@ -32,19 +32,19 @@ void ApplyRope(float* x, size_t stride, size_t heads, size_t head_dim, size_t ro
 
 /// Activation functions.
 enum class Gate {
-  kSilu,      ///< x / (1 + e^-x), also called swish: llama, qwen, mistral.
-  kGeluTanh,  ///< 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))): Gemma, GPT-2.
-  kGeluErf,   ///< x Phi(x) = 0.5 x (1 + erf(x / sqrt 2)): BERT.
-  kRelu,      ///< max(x, 0).
+  kSilu,         ///< x / (1 + e^-x), also called swish: llama, qwen, mistral.
+  kGeluTanh,     ///< 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))): Gemma, GPT-2.
+  kGeluErf,      ///< x Phi(x) = 0.5 x (1 + erf(x / sqrt 2)): BERT.
+  kRelu,         ///< max(x, 0).
   kReluSquared,  ///< max(x, 0)^2.
 };
 
 /// out[i] = act(x[i]), i < n. In place is allowed, other overlap is not.
 ///
 /// Accuracy  for x >= -1 within 2 ULP (SiLU), 3 ULP (tanh GELU), 7 ULP (erf GELU) of the result. Below, the result dies
-///           away as e^x or e^(-x^2/2) does, and ULP grow with its logarithm, to 160 next to underflow: an absolute error
-///           below 1e-7 |x| everywhere. ReLU is exact. NaN stays NaN; -Inf gives -0 (the limit) for SiLU and GELU, +Inf
-///           gives +Inf. See tests/kernels/activation_test.cc.
+///           away as e^x or e^(-x^2/2) does, and ULP grow with its logarithm, to 160 next to underflow: an absolute
+///           error below 1e-7 |x| everywhere. ReLU is exact. NaN stays NaN; -Inf gives -0 (the limit) for SiLU and
+///           GELU, +Inf gives +Inf. See tests/kernels/activation_test.cc.
 /// Bits      the same on every target with fused multiply-add (AVX2 and better).
 /// Source    Elfwing et al. 2017; Hendrycks and Gimpel 2016.
 void Activation(Gate act, const float* x, float* out, size_t n);

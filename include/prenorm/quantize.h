@@ -44,8 +44,8 @@ struct QuantizeOptions {
 struct QuantizeReport {
   uint64_t bytes_before = 0;  ///< Of all tensors.
   uint64_t bytes_after = 0;
-  double bits_per_weight = 0;  ///< Of the new file.
-  int threads = 1;             ///< That took part.
+  double bits_per_weight = 0;      ///< Of the new file.
+  int threads = 1;                 ///< That took part.
   std::vector<std::string> notes;  ///< Each thing that differs from the recipe's plain reading, one sentence.
 };
 

@@ -29,18 +29,19 @@ struct ThreadPlan {
 ThreadPlan DefaultThreads();
 
 struct SessionOptions {
-  /// Tokens that the cache can hold; 0 means the model's max_seq_len, at most 8192. Models of the kind "longrope" have two
-  /// sets of rotary frequencies: this chooses the one for long texts where it exceeds the original context, and 0 never does.
+  /// Tokens that the cache can hold; 0 means the model's max_seq_len, at most 8192. Models of the kind "longrope" have
+  /// two sets of rotary frequencies: this chooses the one for long texts where it exceeds the original context, and 0
+  /// never does.
   size_t context = 0;
   /// 0 means DefaultThreads().
   int threads = 0;
   /// Element type of the cache. kAuto: f32 for models of F32 weights, f16 otherwise.
   /// kInt8: Q8_0 blocks, half the memory of f16; heads must be multiples of 32 wide.
   enum class Cache { kAuto, kF32, kF16, kBF16, kInt8 } cache = Cache::kAuto;
-  /// When an RMSNorm of the residual stream is computed. kAtInput: by whoever packs a product's input. kDeferred: the stage
-  /// before leaves sums of squares beside its output, and 1 / rms goes into the scales of the packed input. As exact: with f32
-  /// activations 3e-12 apart in mean KL divergence (SmolLM2-135M); int8 codes differ by ties, which grow to another draw of
-  /// the same rounding noise. kAuto: kDeferred, 3 % faster in prompts and 2 % in answers there.
+  /// When an RMSNorm of the residual stream is computed. kAtInput: by whoever packs a product's input. kDeferred: the
+  /// stage before leaves sums of squares beside its output, and 1 / rms goes into the scales of the packed input. As
+  /// exact: with f32 activations 3e-12 apart in mean KL divergence (SmolLM2-135M); int8 codes differ by ties, which
+  /// grow to another draw of the same rounding noise. kAuto: kDeferred, 3 % faster in prompts and 2 % in answers there.
   enum class Norm { kAuto, kAtInput, kDeferred } norm = Norm::kAuto;
   /// Logits that do not depend on how a prompt is cut, for F32, F16 and BF16 weights too (for quantized ones they never
   /// do): oneDNN, where there is one, takes no products.

@@ -48,7 +48,8 @@ class Tokenizer {
 
   /// The ids of a text.
   ///
-  /// Text    UTF-8. Each maximal ill-formed part (Unicode 15, 3.9, "U+FFFD substitution of maximal subparts") is read as
+  /// Text    UTF-8. Each maximal ill-formed part (Unicode 15, 3.9, "U+FFFD substitution of maximal subparts") is read
+  /// as
   ///         U+FFFD; all else is tokenized normally. "" has no ids but those of add_special.
   /// Length  up to 2^31 - 1 bytes; time is O(n log n), stack use is constant.
   /// Errors  kInvalidArgument for a longer text; kUnsupported where a regular expression of the model gives up on it;

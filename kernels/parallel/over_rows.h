@@ -21,7 +21,7 @@ void OverRows(size_t rows, size_t cols, size_t threads, const Body& body) {
     body(0, rows);
     return;
   }
-#pragma omp parallel for num_threads(static_cast<int>(parts)) schedule(static, 1)
+#pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static, 1)
   for (size_t part = 0; part < parts; ++part) {
     const size_t begin = rows * part / parts;
     body(begin, rows * (part + 1) / parts - begin);

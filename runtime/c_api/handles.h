@@ -16,8 +16,8 @@
 
 namespace prenorm::c_api {
 
-/// First member of every handle but prenorm_error: a handle of another type, which a language without C's types passes easily, is
-/// refused.
+/// First member of every handle but prenorm_error: a handle of another type, which a language without C's types passes
+/// easily, is refused.
 enum class Tag : uint32_t { kModel = 0x6D6F6431, kSession = 0x73657331, kResult = 0x72657331, kBuffer = 0x62756631 };
 
 /// Hands engine events to a C function.

@@ -41,7 +41,24 @@ enum class ExprKind {
   kConditional,  // items[0] if items[1] else items[2], null where absent
 };
 
-enum class Operator { kAdd, kSub, kMul, kDiv, kFloorDiv, kMod, kPow, kConcat, kEq, kNe, kLt, kLe, kGt, kGe, kIn, kNotIn };
+enum class Operator {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kFloorDiv,
+  kMod,
+  kPow,
+  kConcat,
+  kEq,
+  kNe,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  kIn,
+  kNotIn
+};
 
 /// Operands of a call that are not plain positional ones.
 struct NamedOperand {
@@ -65,8 +82,8 @@ struct Expr {
 /// Where an assignment goes: a name, a member of a namespace, or several of them.
 struct Target {
   Position at;
-  std::string name;             ///< Empty for several.
-  std::string member;           ///< Empty for a plain name.
+  std::string name;    ///< Empty for several.
+  std::string member;  ///< Empty for a plain name.
   std::vector<Target> targets;
 };
 
@@ -88,7 +105,7 @@ enum class StmtKind {
   kWith,      // assignments, body
   kBreak,
   kContinue,
-  kScope,     // body in a scope of its own (generation blocks)
+  kScope,  // body in a scope of its own (generation blocks)
 };
 
 struct Stmt {

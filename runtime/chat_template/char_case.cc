@@ -62,7 +62,8 @@ Text ChangeCase(Budget& budget, const Text& text, Case to) {
 }
 
 Text Capitalize(Budget& budget, const Text& text) {
-  return MapChars(budget, text, [first = true](char32_t c) mutable { return std::exchange(first, false) ? Title(c) : Lower(c); });
+  return MapChars(budget, text,
+                  [first = true](char32_t c) mutable { return std::exchange(first, false) ? Title(c) : Lower(c); });
 }
 
 Text TitleCase(Budget& budget, const Text& text) {
@@ -73,7 +74,8 @@ Text TitleCase(Budget& budget, const Text& text) {
 
 Text TitleWords(Budget& budget, const Text& text) {
   return MapChars(budget, text, [starts = true](char32_t c) mutable {
-    const bool ends_word = IsPythonSpace(c) || (c < 0x80 && std::string_view("-({[<").find(static_cast<char>(c)) != std::string_view::npos);
+    const bool ends_word = IsPythonSpace(c) ||
+                           (c < 0x80 && std::string_view("-({[<").find(static_cast<char>(c)) != std::string_view::npos);
     return std::exchange(starts, ends_word) ? Upper(c) : Lower(c);
   });
 }

@@ -27,11 +27,16 @@ Value Interpreter::Evaluate(const Expr& expr) {
   budget_.Step();
   at_ = expr.at;
   switch (expr.kind) {
-    case ExprKind::kConstant: return expr.value;
-    case ExprKind::kName: return EvaluateName(expr);
-    case ExprKind::kList: return List(EvaluateItems(expr));
-    case ExprKind::kTuple: return List(EvaluateItems(expr), ListKind::kTuple);
-    case ExprKind::kDict: return EvaluateDict(expr);
+    case ExprKind::kConstant:
+      return expr.value;
+    case ExprKind::kName:
+      return EvaluateName(expr);
+    case ExprKind::kList:
+      return List(EvaluateItems(expr));
+    case ExprKind::kTuple:
+      return List(EvaluateItems(expr), ListKind::kTuple);
+    case ExprKind::kDict:
+      return EvaluateDict(expr);
     case ExprKind::kAttribute: {
       const Value object = Evaluate(*expr.items[0]);
       at_ = expr.at;
@@ -43,13 +48,20 @@ Value Interpreter::Evaluate(const Expr& expr) {
       at_ = expr.at;
       return Subscript(object, key);
     }
-    case ExprKind::kSlice: return EvaluateSlice(expr);
-    case ExprKind::kCall: return EvaluateCall(expr);
-    case ExprKind::kFilter: return EvaluateFilter(expr, nullptr);
-    case ExprKind::kTest: return EvaluateTest(expr);
-    case ExprKind::kNot: return Value(!Evaluate(*expr.items[0]).Truthy());
-    case ExprKind::kNegate: return Negate(Evaluate(*expr.items[0]));
-    case ExprKind::kPositive: return Negate(Negate(Evaluate(*expr.items[0])));
+    case ExprKind::kSlice:
+      return EvaluateSlice(expr);
+    case ExprKind::kCall:
+      return EvaluateCall(expr);
+    case ExprKind::kFilter:
+      return EvaluateFilter(expr, nullptr);
+    case ExprKind::kTest:
+      return EvaluateTest(expr);
+    case ExprKind::kNot:
+      return Value(!Evaluate(*expr.items[0]).Truthy());
+    case ExprKind::kNegate:
+      return Negate(Evaluate(*expr.items[0]));
+    case ExprKind::kPositive:
+      return Negate(Negate(Evaluate(*expr.items[0])));
     case ExprKind::kAnd:
     case ExprKind::kOr: {
       Value value = Evaluate(*expr.items[0]);
@@ -58,9 +70,12 @@ Value Interpreter::Evaluate(const Expr& expr) {
       }
       return value;
     }
-    case ExprKind::kArithmetic: return EvaluateArithmetic(expr);
-    case ExprKind::kCompare: return EvaluateCompare(expr);
-    case ExprKind::kConditional: return EvaluateConditional(expr);
+    case ExprKind::kArithmetic:
+      return EvaluateArithmetic(expr);
+    case ExprKind::kCompare:
+      return EvaluateCompare(expr);
+    case ExprKind::kConditional:
+      return EvaluateConditional(expr);
   }
   return Value();
 }

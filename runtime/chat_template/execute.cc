@@ -34,7 +34,8 @@ class Interpreter::ScopeGuard {
   std::shared_ptr<Scope> outer_;
 };
 
-Interpreter::Interpreter(Budget& budget, const std::tm& now) : budget_(budget), now_(now), scope_(std::make_shared<Scope>()) {
+Interpreter::Interpreter(Budget& budget, const std::tm& now)
+    : budget_(budget), now_(now), scope_(std::make_shared<Scope>()) {
   scopes_.push_back(scope_);
 }
 
@@ -87,19 +88,41 @@ Interpreter::Signal Interpreter::Execute(const Body& body, TextBuilder& out) {
 
 Interpreter::Signal Interpreter::ExecuteOne(const Stmt& stmt, TextBuilder& out) {
   switch (stmt.kind) {
-    case StmtKind::kText: out.Add(stmt.text); CheckOutput(out); break;
-    case StmtKind::kPrint: Print(Evaluate(*stmt.expr), out); break;
-    case StmtKind::kIf: return ExecuteIf(stmt, out);
-    case StmtKind::kFor: return ExecuteFor(stmt, out);
-    case StmtKind::kSet: Assign(stmt.target, Evaluate(*stmt.expr)); break;
-    case StmtKind::kSetBlock: ExecuteSetBlock(stmt); break;
-    case StmtKind::kMacro: scope_->Set(stmt.target.name, MakeMacro(stmt)); break;
-    case StmtKind::kCall: ExecuteCall(stmt, out); break;
-    case StmtKind::kFilter: ExecuteFilter(stmt, out); break;
-    case StmtKind::kWith: return ExecuteWith(stmt, out);
-    case StmtKind::kBreak: return Signal::kBreak;
-    case StmtKind::kContinue: return Signal::kContinue;
-    case StmtKind::kScope: Print(Value(Capture(stmt.body)), out); break;
+    case StmtKind::kText:
+      out.Add(stmt.text);
+      CheckOutput(out);
+      break;
+    case StmtKind::kPrint:
+      Print(Evaluate(*stmt.expr), out);
+      break;
+    case StmtKind::kIf:
+      return ExecuteIf(stmt, out);
+    case StmtKind::kFor:
+      return ExecuteFor(stmt, out);
+    case StmtKind::kSet:
+      Assign(stmt.target, Evaluate(*stmt.expr));
+      break;
+    case StmtKind::kSetBlock:
+      ExecuteSetBlock(stmt);
+      break;
+    case StmtKind::kMacro:
+      scope_->Set(stmt.target.name, MakeMacro(stmt));
+      break;
+    case StmtKind::kCall:
+      ExecuteCall(stmt, out);
+      break;
+    case StmtKind::kFilter:
+      ExecuteFilter(stmt, out);
+      break;
+    case StmtKind::kWith:
+      return ExecuteWith(stmt, out);
+    case StmtKind::kBreak:
+      return Signal::kBreak;
+    case StmtKind::kContinue:
+      return Signal::kContinue;
+    case StmtKind::kScope:
+      Print(Value(Capture(stmt.body)), out);
+      break;
   }
   return Signal::kNone;
 }
@@ -183,7 +206,8 @@ void Interpreter::ExecuteCall(const Stmt& stmt, TextBuilder& out) {
 
 Value Interpreter::MakeMacro(const Stmt& stmt) {
   Register(scope_);
-  return Value(ObjectPtr(std::make_shared<Macro>(stmt, stmt.kind == StmtKind::kCall ? "caller" : stmt.target.name, scope_)));
+  return Value(
+      ObjectPtr(std::make_shared<Macro>(stmt, stmt.kind == StmtKind::kCall ? "caller" : stmt.target.name, scope_)));
 }
 
 void Interpreter::Assign(const Target& target, Value value) {
@@ -191,7 +215,8 @@ void Interpreter::Assign(const Target& target, Value value) {
     const Values parts = Iterate(value);
     if (parts.size() != target.targets.size()) {
       at_ = target.at;
-      TypeError("expected " + std::to_string(target.targets.size()) + " values to assign, found " + std::to_string(parts.size()));
+      TypeError("expected " + std::to_string(target.targets.size()) + " values to assign, found " +
+                std::to_string(parts.size()));
     }
     for (size_t i = 0; i < parts.size(); ++i) Assign(target.targets[i], parts[i]);
     return;

@@ -46,7 +46,8 @@ std::string FormatNumber(const Value& value, const Directive& d) {
     } else {
       char buffer[32];
       const uint64_t magnitude = integer < 0 ? 0 - static_cast<uint64_t>(integer) : static_cast<uint64_t>(integer);
-      std::snprintf(buffer, sizeof(buffer), d.conversion == 'x' ? "%llx" : "%llX", static_cast<unsigned long long>(magnitude));
+      std::snprintf(buffer, sizeof(buffer), d.conversion == 'x' ? "%llx" : "%llX",
+                    static_cast<unsigned long long>(magnitude));
       out = (integer < 0 ? "-" : "") + std::string(buffer);
     }
   } else {
@@ -209,7 +210,8 @@ Text BraceFormat(Interpreter& in, const Text& format, const Arguments& arguments
     if (!numeric && !d.right && !d.centered) d.left = true;
     const bool as_text = d.conversion == 's' || (d.conversion == 0 && (!numeric || d.precision < 0));
     if (d.conversion == 0) d.conversion = 'g';
-    const Text text = as_text ? Cut(Str(in.budget(), *value), d.precision) : Text(FormatNumber(*value, d), Origin::kTemplate);
+    const Text text =
+        as_text ? Cut(Str(in.budget(), *value), d.precision) : Text(FormatNumber(*value, d), Origin::kTemplate);
     Pad(out, text, d, numeric);
     at = close;
     plain = close + 1;

@@ -87,14 +87,15 @@ Value MakeCycler(Interpreter& in, const Value&, Arguments& arguments) {
 Value MakeJoiner(Interpreter& in, const Value&, Arguments& arguments) {
   arguments.Expect("joiner", {"sep"});
   const Value* separator = arguments.Find(0, "sep");
-  return Value(ObjectPtr(std::make_shared<Cycler>(in.List({separator != nullptr ? *separator : Value::String(", ")}), true)));
+  return Value(
+      ObjectPtr(std::make_shared<Cycler>(in.List({separator != nullptr ? *separator : Value::String(", ")}), true)));
 }
 
 }  // namespace
 
 std::unique_ptr<Value> FindGlobal(std::string_view name) {
   static constexpr std::pair<std::string_view, Native> kGlobals[] = {
-      {"range", MakeRange},   {"dict", MakeDictOf},     {"namespace", MakeNamespace},         {"raise_exception", RaiseException},
+      {"range", MakeRange},   {"dict", MakeDictOf},   {"namespace", MakeNamespace}, {"raise_exception", RaiseException},
       {"cycler", MakeCycler}, {"joiner", MakeJoiner}, {"strftime_now", StrftimeNow}};
   for (const auto& [key, native] : kGlobals) {
     if (key == name) return std::make_unique<Value>(ObjectPtr(std::make_shared<Function>(native, Value())));

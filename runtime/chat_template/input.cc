@@ -22,7 +22,8 @@ Status AddMembers(Budget& budget, std::string_view json, const std::string& what
   Result<Value> value = ParseJson(budget, json, what);
   if (!value.ok()) return value.status();
   const Dict* dict = value->as_dict();
-  if (dict == nullptr) return Status(StatusCode::kInvalidArgument, what + ": expected a JSON object, found " + value->type_name());
+  if (dict == nullptr)
+    return Status(StatusCode::kInvalidArgument, what + ": expected a JSON object, found " + value->type_name());
   for (const auto& [key, member] : dict->entries) {
     if (!drop_nulls || !member.is_none()) out.Set(key, member);
   }
@@ -44,7 +45,8 @@ void AliasReasoning(Dict& message) {
 }  // namespace
 
 bool IsKnownRole(std::string_view role) {
-  static constexpr std::array<std::string_view, 7> kRoles = {"system", "developer", "user", "assistant", "tool", "ipython", "function"};
+  static constexpr std::array<std::string_view, 7> kRoles = {"system", "developer", "user",    "assistant",
+                                                             "tool",   "ipython",   "function"};
   return std::find(kRoles.begin(), kRoles.end(), role) != kRoles.end();
 }
 
@@ -53,7 +55,8 @@ Result<Dict> MakeVariables(Budget& budget, const TemplateInput& input) {
   for (size_t i = 0; i < input.messages.size(); ++i) {
     const ChatMessage& message = input.messages[i];
     Dict dict;
-    dict.Set(Value::String("role"), IsKnownRole(message.role) ? Value::String(message.role) : Data(budget, message.role));
+    dict.Set(Value::String("role"),
+             IsKnownRole(message.role) ? Value::String(message.role) : Data(budget, message.role));
     dict.Set(Value::String("content"), Data(budget, message.content));
     const std::string what = "fields of message " + std::to_string(i + 1);
     if (Status status = AddMembers(budget, message.fields, what, true, dict); !status.ok()) return status;
@@ -65,7 +68,8 @@ Result<Dict> MakeVariables(Budget& budget, const TemplateInput& input) {
   variables.Set(Value::String("documents"), Value());
   if (input.bos_token) variables.Set(Value::String("bos_token"), Value::String(*input.bos_token));
   if (input.eos_token) variables.Set(Value::String("eos_token"), Value::String(*input.eos_token));
-  if (Status status = AddMembers(budget, input.arguments, "template arguments", false, variables); !status.ok()) return status;
+  if (Status status = AddMembers(budget, input.arguments, "template arguments", false, variables); !status.ok())
+    return status;
   variables.Set(Value::String("messages"), MakeList(budget, std::move(messages)));
   variables.Set(Value::String("add_generation_prompt"), Value(input.add_generation_prompt));
   return variables;

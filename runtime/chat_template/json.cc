@@ -32,7 +32,8 @@ class Writer {
 
   void Write(const Value& value) {
     if (const Text* text = value.as_text()) return WriteString(*text);
-    if (const List* list = value.as_list(); list != nullptr && (list->kind == ListKind::kList || list->kind == ListKind::kTuple)) {
+    if (const List* list = value.as_list();
+        list != nullptr && (list->kind == ListKind::kList || list->kind == ListKind::kTuple)) {
       return WriteList(*list);
     }
     if (const Dict* dict = value.as_dict()) return WriteDict(*dict);
@@ -60,13 +61,27 @@ class Writer {
       const char32_t c = NextChar(bytes, &at);
       std::string escaped;
       switch (c) {
-        case '"': escaped = "\\\""; break;
-        case '\\': escaped = "\\\\"; break;
-        case '\n': escaped = "\\n"; break;
-        case '\r': escaped = "\\r"; break;
-        case '\t': escaped = "\\t"; break;
-        case '\b': escaped = "\\b"; break;
-        case '\f': escaped = "\\f"; break;
+        case '"':
+          escaped = "\\\"";
+          break;
+        case '\\':
+          escaped = "\\\\";
+          break;
+        case '\n':
+          escaped = "\\n";
+          break;
+        case '\r':
+          escaped = "\\r";
+          break;
+        case '\t':
+          escaped = "\\t";
+          break;
+        case '\b':
+          escaped = "\\b";
+          break;
+        case '\f':
+          escaped = "\\f";
+          break;
         default:
           if (c >= 0x20 && (c < 0x7F || !style_.ensure_ascii)) continue;
           escaped = UnicodeEscape(c);
@@ -136,7 +151,8 @@ class Writer {
 };
 
 Value Convert(Budget& budget, const element& json, size_t depth) {
-  if (depth > budget.limits().value_depth) Budget::Exceeded("lists and dicts inside each other", budget.limits().value_depth);
+  if (depth > budget.limits().value_depth)
+    Budget::Exceeded("lists and dicts inside each other", budget.limits().value_depth);
   switch (json.type()) {
     case element_type::ARRAY: {
       Values items;
@@ -152,17 +168,23 @@ Value Convert(Budget& budget, const element& json, size_t depth) {
       }
       return MakeDict(budget, std::move(dict));
     }
-    case element_type::INT64: return Value(int64_t{json.get_int64().value_unsafe()});
-    case element_type::UINT64: throw TemplateError("integers beyond 63 bits are not supported", ErrorKind::kUnsupported);
-    case element_type::DOUBLE: return Value(json.get_double().value_unsafe());
+    case element_type::INT64:
+      return Value(int64_t{json.get_int64().value_unsafe()});
+    case element_type::UINT64:
+      throw TemplateError("integers beyond 63 bits are not supported", ErrorKind::kUnsupported);
+    case element_type::DOUBLE:
+      return Value(json.get_double().value_unsafe());
     case element_type::STRING: {
       const std::string_view text = json.get_string().value_unsafe();
       budget.Work(text.size());
       return Value::String(text, Origin::kData);
     }
-    case element_type::BOOL: return Value(json.get_bool().value_unsafe());
-    case element_type::NULL_VALUE: break;
-    default: break;  // Kinds of newer simdjson (numbers beyond 64 bits) do not occur: its parser refuses them here.
+    case element_type::BOOL:
+      return Value(json.get_bool().value_unsafe());
+    case element_type::NULL_VALUE:
+      break;
+    default:
+      break;  // Kinds of newer simdjson (numbers beyond 64 bits) do not occur: its parser refuses them here.
   }
   return Value();
 }

@@ -69,7 +69,9 @@ class Lexer {
     return position_;
   }
 
-  void Add(TokenKind kind, std::string text, size_t offset) { tokens_.push_back({kind, std::move(text), PositionOf(offset)}); }
+  void Add(TokenKind kind, std::string text, size_t offset) {
+    tokens_.push_back({kind, std::move(text), PositionOf(offset)});
+  }
 
   bool At(std::string_view text) const { return source_.substr(at_).starts_with(text); }
 
@@ -230,7 +232,8 @@ class Lexer {
   }
 
   void Digits() {
-    while (at_ < source_.size() && (IsDigit(source_[at_]) || (source_[at_] == '_' && at_ + 1 < source_.size() && IsDigit(source_[at_ + 1])))) {
+    while (at_ < source_.size() &&
+           (IsDigit(source_[at_]) || (source_[at_] == '_' && at_ + 1 < source_.size() && IsDigit(source_[at_ + 1])))) {
       ++at_;
     }
   }
@@ -238,10 +241,13 @@ class Lexer {
   void LexNumber() {
     const size_t start = at_;
     TokenKind kind = TokenKind::kInteger;
-    if (source_[at_] == '0' && at_ + 2 < source_.size() && std::string_view("xXoObB").find(source_[at_ + 1]) != std::string_view::npos &&
+    if (source_[at_] == '0' && at_ + 2 < source_.size() &&
+        std::string_view("xXoObB").find(source_[at_ + 1]) != std::string_view::npos &&
         std::isxdigit(static_cast<unsigned char>(source_[at_ + 2])) != 0) {
       at_ += 2;
-      while (at_ < source_.size() && (std::isxdigit(static_cast<unsigned char>(source_[at_])) != 0 || source_[at_] == '_')) ++at_;
+      while (at_ < source_.size() &&
+             (std::isxdigit(static_cast<unsigned char>(source_[at_])) != 0 || source_[at_] == '_'))
+        ++at_;
     } else {
       const bool after_dot = !tokens_.empty() && tokens_.back().IsSymbol(".") && source_[start - 1] == '.';
       Digits();
@@ -273,7 +279,8 @@ class Lexer {
       if (At(symbol)) length = 2;
     }
     if (length == 0 && kShort.find(source_[at_]) != std::string_view::npos) length = 1;
-    if (length == 0) Fail("unexpected character '" + std::string(source_.substr(at_, Utf8Length(source_[at_]))) + "'", at_);
+    if (length == 0)
+      Fail("unexpected character '" + std::string(source_.substr(at_, Utf8Length(source_[at_]))) + "'", at_);
     const char c = source_[at_];
     if (c == '(' || c == '[' || c == '{') brackets_.push_back(c == '(' ? ')' : c == '[' ? ']' : '}');
     if (c == ')' || c == ']' || c == '}') {

@@ -16,11 +16,11 @@ enum class TokenKind {
   kPrintBegin,  ///< {{
   kPrintEnd,    ///< }}
   kName,
-  kString,      ///< Without quotes and escapes.
-  kInteger,     ///< Digits, maybe with a prefix such as 0x.
+  kString,   ///< Without quotes and escapes.
+  kInteger,  ///< Digits, maybe with a prefix such as 0x.
   kFloat,
-  kSymbol,      ///< An operator or a bracket.
-  kEnd,         ///< Of the source; the last token.
+  kSymbol,  ///< An operator or a bracket.
+  kEnd,     ///< Of the source; the last token.
 };
 
 struct Token {

@@ -19,7 +19,8 @@ Value Dig(Interpreter& in, Value value, const Value& path, const Value* otherwis
   for (size_t begin = 0; begin <= names.size();) {
     const size_t end = std::min(names.find('.', begin), names.size());
     const std::string name = names.substr(begin, end - begin);
-    const bool index = !name.empty() && name.size() < 10 && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const bool index = !name.empty() && name.size() < 10 &&
+                       std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
     value = in.Subscript(value, index ? Value(static_cast<int64_t>(std::stoi(name))) : Value::String(name));
     if (otherwise != nullptr && value.is_undefined()) value = *otherwise;
     begin = end + 1;
@@ -80,7 +81,8 @@ Value Length(Interpreter&, const Value& value, Arguments& arguments) {
   if (const Text* text = value.as_text()) return Value(static_cast<int64_t>(CountChars(text->bytes())));
   if (const Dict* dict = value.as_dict()) return Value(static_cast<int64_t>(dict->entries.size()));
   const List* list = value.as_list();
-  if (list == nullptr || list->kind == ListKind::kGenerator) TypeError(std::string("object of type '") + value.type_name() + "' has no len()");
+  if (list == nullptr || list->kind == ListKind::kGenerator)
+    TypeError(std::string("object of type '") + value.type_name() + "' has no len()");
   return Value(static_cast<int64_t>(list->items.size()));
 }
 
@@ -92,7 +94,8 @@ Value First(Interpreter& in, const Value& value, Arguments& arguments) {
 
 Value Last(Interpreter& in, const Value& value, Arguments& arguments) {
   arguments.Expect("last", {});
-  if (const List* list = value.as_list(); list != nullptr && list->kind == ListKind::kGenerator) TypeError("'generator' object is not reversible");
+  if (const List* list = value.as_list(); list != nullptr && list->kind == ListKind::kGenerator)
+    TypeError("'generator' object is not reversible");
   const Values items = in.Iterate(value);
   return items.empty() ? Value::Missing("No last item, sequence was empty.") : items.back();
 }
@@ -159,7 +162,8 @@ Value DictSort(Interpreter& in, const Value& value, Arguments& arguments) {
 
 Value Sort(Interpreter& in, const Value& value, Arguments& arguments) {
   arguments.Expect("sort", {"reverse", "case_sensitive", "attribute"});
-  std::vector<Keyed> keyed = WithKeys(in, value, arguments.Find(2, "attribute"), arguments.Bool(1, "case_sensitive", false));
+  std::vector<Keyed> keyed =
+      WithKeys(in, value, arguments.Find(2, "attribute"), arguments.Bool(1, "case_sensitive", false));
   SortKeyed(in, keyed, arguments.Bool(0, "reverse", false));
   return in.List(Items(std::move(keyed)));
 }
@@ -190,7 +194,8 @@ Value Reverse(Interpreter& in, const Value& value, Arguments& arguments) {
 template <bool largest>
 Value Extreme(Interpreter& in, const Value& value, Arguments& arguments) {
   arguments.Expect(largest ? "max" : "min", {"case_sensitive", "attribute"});
-  const std::vector<Keyed> keyed = WithKeys(in, value, arguments.Find(1, "attribute"), arguments.Bool(0, "case_sensitive", false));
+  const std::vector<Keyed> keyed =
+      WithKeys(in, value, arguments.Find(1, "attribute"), arguments.Bool(0, "case_sensitive", false));
   if (keyed.empty()) return Value::Missing("No aggregated item, sequence was empty.");
   const Keyed* best = &keyed[0];
   for (const Keyed& entry : keyed) {
@@ -206,7 +211,8 @@ Value Sum(Interpreter& in, const Value& value, Arguments& arguments) {
   Value sum = start != nullptr ? *start : Value(int64_t{0});
   if (sum.is_string()) TypeError("sum() can't sum strings");
   for (const Value& item : in.Iterate(value)) {
-    sum = Arithmetic(in.budget(), Operator::kAdd, sum, attribute != nullptr && !attribute->is_none() ? Dig(in, item, *attribute) : item);
+    sum = Arithmetic(in.budget(), Operator::kAdd, sum,
+                     attribute != nullptr && !attribute->is_none() ? Dig(in, item, *attribute) : item);
   }
   return sum;
 }
@@ -234,7 +240,8 @@ Value Batch(Interpreter& in, const Value& value, Arguments& arguments) {
 
 // Filters and tests that another filter applies are named by strings, so they are looked up only now.
 const Text& NameArgument(const Arguments& arguments, size_t index) {
-  if (index >= arguments.positional.size() || !arguments.positional[index].is_string()) TypeError("expected the name of a filter or test");
+  if (index >= arguments.positional.size() || !arguments.positional[index].is_string())
+    TypeError("expected the name of a filter or test");
   return *arguments.positional[index].as_text();
 }
 

@@ -66,11 +66,12 @@ constexpr MethodEntry kDictMethods[] = {
     {"get", DictGet}, {"items", DictItems}, {"keys", DictKeys}, {"values", DictValues}, {"copy", ListCopy}};
 constexpr MethodEntry kListMethods[] = {{"copy", ListCopy}, {"count", ListCount}, {"index", ListIndex}};
 constexpr std::array<std::string_view, 5> kDictChanges = {"clear", "pop", "popitem", "setdefault", "update"};
-constexpr std::array<std::string_view, 8> kListChanges = {"append", "clear", "extend",  "insert",
+constexpr std::array<std::string_view, 8> kListChanges = {"append", "clear",  "extend",  "insert",
                                                           "pop",    "remove", "reverse", "sort"};
 // Of Python's strings and dicts, and of Jinja's loop.
-constexpr std::array<std::string_view, 10> kUnsupported = {"changed",     "encode",    "expandtabs", "format_map", "fromkeys",
-                                                           "isidentifier", "isprintable", "maketrans", "translate",  "as_integer_ratio"};
+constexpr std::array<std::string_view, 10> kUnsupported = {"changed",   "encode",          "expandtabs",  "format_map",
+                                                           "fromkeys",  "isidentifier",    "isprintable", "maketrans",
+                                                           "translate", "as_integer_ratio"};
 
 template <typename Table>
 Native FindIn(const Table& table, std::string_view name) {
@@ -101,12 +102,13 @@ std::unique_ptr<Value> FindMethod(const Value& subject, std::string_view name) {
     changes = Holds(kDictChanges, name);
   } else if (const List* list = subject.as_list()) {
     const bool plain = list->kind == ListKind::kList;
-    if (plain || ((list->kind == ListKind::kTuple || list->kind == ListKind::kRange) && name != "copy")) native = FindIn(kListMethods, name);
+    if (plain || ((list->kind == ListKind::kTuple || list->kind == ListKind::kRange) && name != "copy"))
+      native = FindIn(kListMethods, name);
     changes = plain && Holds(kListChanges, name);
   }
   if (changes) {
-    return std::make_unique<Value>(Value::Missing("access to attribute '" + std::string(name) + "' of '" + subject.type_name() +
-                                                  "' object is unsafe."));
+    return std::make_unique<Value>(Value::Missing("access to attribute '" + std::string(name) + "' of '" +
+                                                  subject.type_name() + "' object is unsafe."));
   }
   if (native == nullptr) return nullptr;
   return std::make_unique<Value>(ObjectPtr(std::make_shared<Function>(native, subject)));

@@ -37,7 +37,8 @@ std::unique_ptr<Value> Namespace::Attribute(Interpreter&, std::string_view name)
 }
 
 void Namespace::Set(Budget& budget, std::string_view name, Value value) {
-  if (name.starts_with('_')) TypeError("a namespace cannot hold '" + std::string(name) + "': it begins with an underscore");
+  if (name.starts_with('_'))
+    TypeError("a namespace cannot hold '" + std::string(name) + "': it begins with an underscore");
   for (auto& [key, old] : members_) {
     if (key == name) {
       old = std::move(value);
@@ -107,7 +108,8 @@ std::unique_ptr<Value> Loop::Attribute(Interpreter&, std::string_view name) {
   if (name == "depth") return Box(depth0_ + 1);
   if (name == "depth0") return Box(depth0_);
   if (name == "previtem") return Box(index_ > 0 ? items[index_ - 1] : Value::Missing("there is no previous item"));
-  if (name == "nextitem") return Box(index_ + 1 < items.size() ? items[index_ + 1] : Value::Missing("there is no next item"));
+  if (name == "nextitem")
+    return Box(index_ + 1 < items.size() ? items[index_ + 1] : Value::Missing("there is no next item"));
   if (name == "cycle") return Box(Method(LoopCycle, shared_from_this()));
   return nullptr;
 }
@@ -128,8 +130,6 @@ Value Cycler::Next() {
 }
 
 // Of a joiner: nothing the first time, then the separator.
-Value Cycler::Call(Interpreter&, Arguments&) {
-  return index_++ == 0 ? Value::String("") : items_.as_list()->items[0];
-}
+Value Cycler::Call(Interpreter&, Arguments&) { return index_++ == 0 ? Value::String("") : items_.as_list()->items[0]; }
 
 }  // namespace prenorm::chat_template

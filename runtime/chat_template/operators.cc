@@ -14,19 +14,28 @@ namespace {
 [[noreturn]] void Unsupported(const char* symbol, const Value& a, const Value& b) {
   RequireDefined(a);
   RequireDefined(b);
-  TypeError(std::string("unsupported operand types for ") + symbol + ": '" + a.type_name() + "' and '" + b.type_name() + "'");
+  TypeError(std::string("unsupported operand types for ") + symbol + ": '" + a.type_name() + "' and '" + b.type_name() +
+            "'");
 }
 
 const char* Symbol(Operator op) {
   switch (op) {
-    case Operator::kAdd: return "+";
-    case Operator::kSub: return "-";
-    case Operator::kMul: return "*";
-    case Operator::kDiv: return "/";
-    case Operator::kFloorDiv: return "//";
-    case Operator::kMod: return "%";
-    case Operator::kPow: return "**";
-    default: return "~";
+    case Operator::kAdd:
+      return "+";
+    case Operator::kSub:
+      return "-";
+    case Operator::kMul:
+      return "*";
+    case Operator::kDiv:
+      return "/";
+    case Operator::kFloorDiv:
+      return "//";
+    case Operator::kMod:
+      return "%";
+    case Operator::kPow:
+      return "**";
+    default:
+      return "~";
   }
 }
 
@@ -46,9 +55,15 @@ Value IntegerArithmetic(Operator op, int64_t a, int64_t b) {
   int64_t result = 0;
   bool overflow = false;
   switch (op) {
-    case Operator::kAdd: overflow = __builtin_add_overflow(a, b, &result); break;
-    case Operator::kSub: overflow = __builtin_sub_overflow(a, b, &result); break;
-    case Operator::kMul: overflow = __builtin_mul_overflow(a, b, &result); break;
+    case Operator::kAdd:
+      overflow = __builtin_add_overflow(a, b, &result);
+      break;
+    case Operator::kSub:
+      overflow = __builtin_sub_overflow(a, b, &result);
+      break;
+    case Operator::kMul:
+      overflow = __builtin_mul_overflow(a, b, &result);
+      break;
     case Operator::kDiv:
       if (b == 0) TypeError("division by zero");
       return Value(static_cast<double>(a) / static_cast<double>(b));
@@ -60,25 +75,33 @@ Value IntegerArithmetic(Operator op, int64_t a, int64_t b) {
       result = op == Operator::kFloorDiv ? quotient : a - quotient * b;
       break;
     }
-    default: return b < 0 ? Value(std::pow(static_cast<double>(a), static_cast<double>(b))) : IntegerPower(a, b);
+    default:
+      return b < 0 ? Value(std::pow(static_cast<double>(a), static_cast<double>(b))) : IntegerPower(a, b);
   }
   if (overflow) throw TemplateError("integers beyond 63 bits are not supported", ErrorKind::kUnsupported);
   return Value(result);
 }
 
 Value FloatArithmetic(Operator op, double a, double b) {
-  if (b == 0.0 && (op == Operator::kDiv || op == Operator::kFloorDiv || op == Operator::kMod)) TypeError("float division by zero");
+  if (b == 0.0 && (op == Operator::kDiv || op == Operator::kFloorDiv || op == Operator::kMod))
+    TypeError("float division by zero");
   switch (op) {
-    case Operator::kAdd: return Value(a + b);
-    case Operator::kSub: return Value(a - b);
-    case Operator::kMul: return Value(a * b);
-    case Operator::kDiv: return Value(a / b);
-    case Operator::kFloorDiv: return Value(std::floor(a / b));
+    case Operator::kAdd:
+      return Value(a + b);
+    case Operator::kSub:
+      return Value(a - b);
+    case Operator::kMul:
+      return Value(a * b);
+    case Operator::kDiv:
+      return Value(a / b);
+    case Operator::kFloorDiv:
+      return Value(std::floor(a / b));
     case Operator::kMod: {
       const double rest = std::fmod(a, b);
       return Value(rest != 0.0 && (rest < 0) != (b < 0) ? rest + b : rest);
     }
-    default: return Value(std::pow(a, b));
+    default:
+      return Value(std::pow(a, b));
   }
 }
 
@@ -148,22 +171,31 @@ Value Negate(const Value& value) {
 
 bool Compare(Budget& budget, Operator op, const Value& a, const Value& b) {
   switch (op) {
-    case Operator::kEq: return Equal(budget, a, b);
-    case Operator::kNe: return !Equal(budget, a, b);
-    case Operator::kLt: return Less(budget, a, b);
-    case Operator::kGt: return Less(budget, b, a);
+    case Operator::kEq:
+      return Equal(budget, a, b);
+    case Operator::kNe:
+      return !Equal(budget, a, b);
+    case Operator::kLt:
+      return Less(budget, a, b);
+    case Operator::kGt:
+      return Less(budget, b, a);
     // Not the negated opposite: that would be true for NaN.
-    case Operator::kLe: return Less(budget, a, b) || Equal(budget, a, b);
-    case Operator::kGe: return Less(budget, b, a) || Equal(budget, a, b);
-    case Operator::kIn: return Contains(budget, b, a);
-    default: return !Contains(budget, b, a);
+    case Operator::kLe:
+      return Less(budget, a, b) || Equal(budget, a, b);
+    case Operator::kGe:
+      return Less(budget, b, a) || Equal(budget, a, b);
+    case Operator::kIn:
+      return Contains(budget, b, a);
+    default:
+      return !Contains(budget, b, a);
   }
 }
 
 bool Contains(Budget& budget, const Value& container, const Value& item) {
   if (container.is_undefined()) return false;
   if (const Text* text = container.as_text()) {
-    if (!item.is_string()) TypeError(std::string("'in <string>' requires string as left operand, not ") + item.type_name());
+    if (!item.is_string())
+      TypeError(std::string("'in <string>' requires string as left operand, not ") + item.type_name());
     budget.Work(text->size() / 16);
     return text->bytes().find(item.as_text()->bytes()) != std::string::npos;
   }
@@ -179,7 +211,8 @@ Value Slice(Budget& budget, const Value& container, const Value& start, const Va
   const Text* text = container.as_text();
   const List* list = container.as_list();
   if (list != nullptr && (list->kind == ListKind::kGenerator || list->kind == ListKind::kView)) list = nullptr;
-  if (text == nullptr && list == nullptr) return Value::Missing(std::string("'") + container.type_name() + " object' cannot be sliced");
+  if (text == nullptr && list == nullptr)
+    return Value::Missing(std::string("'") + container.type_name() + " object' cannot be sliced");
   const auto bound = [](const Value& value, int64_t otherwise) {
     if (value.is_none()) return otherwise;
     RequireDefined(value);

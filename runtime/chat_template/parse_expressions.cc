@@ -84,7 +84,8 @@ ExprPtr Parser::ParseCompare() {
         {"<=", Operator::kLe}, {">", Operator::kGt},  {">=", Operator::kGe}};
     const Token& token = Peek();
     const Position at = token.at;
-    const auto* found = std::find_if(std::begin(kOperators), std::end(kOperators), [&](const auto& o) { return token.IsSymbol(o.first); });
+    const auto* found = std::find_if(std::begin(kOperators), std::end(kOperators),
+                                     [&](const auto& o) { return token.IsSymbol(o.first); });
     Operator op{};
     if (found != std::end(kOperators)) {
       op = found->second;
@@ -109,7 +110,8 @@ ExprPtr Parser::ParseChain(Rule operand, Operators operators) {
   ExprPtr whole;
   while (true) {
     const Token& token = Peek();
-    const auto* found = std::find_if(operators.begin(), operators.end(), [&](const auto& o) { return token.IsSymbol(o.first); });
+    const auto* found =
+        std::find_if(operators.begin(), operators.end(), [&](const auto& o) { return token.IsSymbol(o.first); });
     if (found == operators.end()) return whole != nullptr ? std::move(whole) : std::move(first);
     const Position at = Next().at;
     if (whole == nullptr) whole = NewExpr(ExprKind::kArithmetic, at, std::move(first));
@@ -118,9 +120,7 @@ ExprPtr Parser::ParseChain(Rule operand, Operators operators) {
   }
 }
 
-ExprPtr Parser::ParseSum() {
-  return ParseChain(&Parser::ParseConcat, {{"+", Operator::kAdd}, {"-", Operator::kSub}});
-}
+ExprPtr Parser::ParseSum() { return ParseChain(&Parser::ParseConcat, {{"+", Operator::kAdd}, {"-", Operator::kSub}}); }
 
 ExprPtr Parser::ParseConcat() { return ParseChain(&Parser::ParseProduct, {{"~", Operator::kConcat}}); }
 
@@ -182,8 +182,11 @@ ExprPtr Parser::ParsePrimary() {
       return constant(Value::String(text));
     }
     case TokenKind::kInteger:
-    case TokenKind::kFloat: Next(); return ParseNumber(token);
-    default: break;
+    case TokenKind::kFloat:
+      Next();
+      return ParseNumber(token);
+    default:
+      break;
   }
   if (token.IsSymbol("[")) return ParseList();
   if (token.IsSymbol("{")) return ParseDict();
@@ -200,7 +203,8 @@ ExprPtr Parser::ParseNumber(const Token& token) {
   const char* end = begin + token.text.size();
   if (token.kind == TokenKind::kFloat) {
     double number = 0;
-    if (std::from_chars(begin, end, number).ec == std::errc::result_out_of_range) number = std::strtod(token.text.c_str(), nullptr);
+    if (std::from_chars(begin, end, number).ec == std::errc::result_out_of_range)
+      number = std::strtod(token.text.c_str(), nullptr);
     expr->value = Value(number);
     return expr;
   }
@@ -212,7 +216,8 @@ ExprPtr Parser::ParseNumber(const Token& token) {
   }
   int64_t number = 0;
   const auto result = std::from_chars(begin, end, number, base);
-  if (result.ec != std::errc() || result.ptr != end) Fail("the integer " + token.text + " is not supported", token.at, ErrorKind::kUnsupported);
+  if (result.ec != std::errc() || result.ptr != end)
+    Fail("the integer " + token.text + " is not supported", token.at, ErrorKind::kUnsupported);
   expr->value = Value(number);
   return expr;
 }
@@ -323,7 +328,8 @@ ExprPtr Parser::ParseFilter(ExprPtr expr) {
   filter->name = Identifier();
   while (AcceptSymbol(".")) filter->name += "." + Identifier();
   filter->filter = FindFilter(filter->name);
-  if (filter->filter == nullptr) Fail("the filter '" + filter->name + "' is not supported", at, ErrorKind::kUnsupported);
+  if (filter->filter == nullptr)
+    Fail("the filter '" + filter->name + "' is not supported", at, ErrorKind::kUnsupported);
   if (Peek().IsSymbol("(")) ParseArguments(*filter);
   return filter;
 }

@@ -7,7 +7,7 @@
 namespace prenorm::chat_template {
 namespace {
 
-constexpr std::array kUnsupportedTags = {"autoescape", "block", "debug", "do",    "extends",
+constexpr std::array kUnsupportedTags = {"autoescape", "block",  "debug",   "do",    "extends",
                                          "from",       "import", "include", "trans", "pluralize"};
 
 }  // namespace

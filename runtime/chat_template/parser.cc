@@ -46,14 +46,29 @@ void Parser::FailUnexpected(const std::string& expected) const {
   const Token& token = Peek();
   std::string found = "'" + token.text + "'";
   switch (token.kind) {
-    case TokenKind::kEnd: found = "the end of the template"; break;
-    case TokenKind::kText: found = "text"; break;
-    case TokenKind::kBlockBegin: found = "'{%'"; break;
-    case TokenKind::kBlockEnd: found = "'%}'"; break;
-    case TokenKind::kPrintBegin: found = "'{{'"; break;
-    case TokenKind::kPrintEnd: found = "'}}'"; break;
-    case TokenKind::kString: found = "a string"; break;
-    default: break;
+    case TokenKind::kEnd:
+      found = "the end of the template";
+      break;
+    case TokenKind::kText:
+      found = "text";
+      break;
+    case TokenKind::kBlockBegin:
+      found = "'{%'";
+      break;
+    case TokenKind::kBlockEnd:
+      found = "'%}'";
+      break;
+    case TokenKind::kPrintBegin:
+      found = "'{{'";
+      break;
+    case TokenKind::kPrintEnd:
+      found = "'}}'";
+      break;
+    case TokenKind::kString:
+      found = "a string";
+      break;
+    default:
+      break;
   }
   Fail("expected " + expected + ", found " + found, token.at);
 }

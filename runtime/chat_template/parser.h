@@ -86,7 +86,7 @@ class Parser {
   size_t at_ = 0;
   size_t depth_ = 0;
   Stmt* macro_ = nullptr;  // Around the expression that is being parsed.
-  size_t loops_ = 0;  // Loops around the statement that is being parsed, within its macro.
+  size_t loops_ = 0;       // Loops around the statement that is being parsed, within its macro.
 };
 
 /// As long as it lives, one level of nesting more.

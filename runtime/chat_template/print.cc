@@ -21,8 +21,10 @@ bool IsPrintable(char32_t c) {
     case UTF8PROC_CATEGORY_CO:
     case UTF8PROC_CATEGORY_ZL:
     case UTF8PROC_CATEGORY_ZP:
-    case UTF8PROC_CATEGORY_ZS: return false;
-    default: return true;
+    case UTF8PROC_CATEGORY_ZS:
+      return false;
+    default:
+      return true;
   }
 }
 
@@ -99,7 +101,8 @@ std::string FloatRepr(double value) {
   if (exponent < -4 || exponent >= 16) {
     const std::string fraction = digits.size() > 1 ? "." + digits.substr(1) : "";
     const int magnitude = std::abs(exponent);
-    return sign + digits[0] + fraction + (exponent < 0 ? "e-" : "e+") + (magnitude < 10 ? "0" : "") + std::to_string(magnitude);
+    return sign + digits[0] + fraction + (exponent < 0 ? "e-" : "e+") + (magnitude < 10 ? "0" : "") +
+           std::to_string(magnitude);
   }
   if (exponent < 0) return sign + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
   const size_t whole = static_cast<size_t>(exponent) + 1;

@@ -33,24 +33,47 @@ const char* Unescape(std::string_view body, std::string& out) {
     }
     const char kind = body[at++];  // The lexer never ends a literal behind a backslash.
     switch (kind) {
-      case '\n': break;  // A line goes on.
-      case '\\': case '\'': case '"': out += kind; break;
-      case 'a': out += '\a'; break;
-      case 'b': out += '\b'; break;
-      case 'f': out += '\f'; break;
-      case 'n': out += '\n'; break;
-      case 'r': out += '\r'; break;
-      case 't': out += '\t'; break;
-      case 'v': out += '\v'; break;
-      case 'x': case 'u': case 'U': {
+      case '\n':
+        break;  // A line goes on.
+      case '\\':
+      case '\'':
+      case '"':
+        out += kind;
+        break;
+      case 'a':
+        out += '\a';
+        break;
+      case 'b':
+        out += '\b';
+        break;
+      case 'f':
+        out += '\f';
+        break;
+      case 'n':
+        out += '\n';
+        break;
+      case 'r':
+        out += '\r';
+        break;
+      case 't':
+        out += '\t';
+        break;
+      case 'v':
+        out += '\v';
+        break;
+      case 'x':
+      case 'u':
+      case 'U': {
         const size_t width = kind == 'x' ? 2 : kind == 'u' ? 4 : 8;
         size_t count = 0;
         const char32_t value = Number(body, at, width, 16, count);
-        if (count != width || value > 0x10FFFF || (value >= 0xD800 && value < 0xE000)) return "an escape in a string names no character";
+        if (count != width || value > 0x10FFFF || (value >= 0xD800 && value < 0xE000))
+          return "an escape in a string names no character";
         AppendUtf8(value, &out);
         break;
       }
-      case 'N': return "escapes by a character's name (\\N) are not supported";
+      case 'N':
+        return "escapes by a character's name (\\N) are not supported";
       default:
         if (kind >= '0' && kind <= '7') {
           --at;

@@ -33,7 +33,8 @@ Value Split(Interpreter& in, const Value& self, Arguments& arguments) {
   const int64_t limit = arguments.Int(1, "maxsplit", -1);
   const bool space = separator == nullptr || separator->is_none();
   if (!space && arguments.String(0, "sep").empty()) TypeError("empty separator");
-  return in.List(SplitText(in.budget(), Self(self), space ? "" : arguments.String(0, "sep").bytes(), limit, from_right));
+  return in.List(
+      SplitText(in.budget(), Self(self), space ? "" : arguments.String(0, "sep").bytes(), limit, from_right));
 }
 
 Value SplitLines(Interpreter& in, const Value& self, Arguments& arguments) {
@@ -60,7 +61,9 @@ Value Partition(Interpreter& in, const Value& self, Arguments& arguments) {
 // The part of the text that the arguments `start` and `end` choose.
 Range Window(const Text& text, const Arguments& arguments) {
   const int64_t size = static_cast<int64_t>(CountChars(text.bytes()));
-  const auto clamp = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? (at < -size ? 0 : at + size) : at, 0, size); };
+  const auto clamp = [&](int64_t at) {
+    return std::clamp<int64_t>(at < 0 ? (at < -size ? 0 : at + size) : at, 0, size);
+  };
   const int64_t begin = clamp(arguments.Int(1, "start", 0));
   const int64_t end = std::max(begin, clamp(arguments.Int(2, "end", size)));
   return {CharOffset(text.bytes(), static_cast<size_t>(begin)), CharOffset(text.bytes(), static_cast<size_t>(end))};
@@ -126,7 +129,8 @@ Value Join(Interpreter& in, const Value& self, Arguments& arguments) {
   TextBuilder out(in.budget());
   const Values items = in.Iterate(arguments.Get(0, "iterable"));
   for (size_t i = 0; i < items.size(); ++i) {
-    if (!items[i].is_string()) TypeError(std::string("sequence item: expected str instance, ") + items[i].type_name() + " found");
+    if (!items[i].is_string())
+      TypeError(std::string("sequence item: expected str instance, ") + items[i].type_name() + " found");
     if (i > 0) out.Add(Self(self));
     out.Add(*items[i].as_text());
   }
@@ -164,8 +168,9 @@ template <Place place>
 Value Justify(Interpreter& in, const Value& self, Arguments& arguments) {
   arguments.Expect("ljust", {"width", "fillchar"});
   const Text& text = Self(self);
-  const Text fill = arguments.Find(1, "fillchar") != nullptr ? arguments.String(1, "fillchar")
-                                                             : Text(place == Place::kZeros ? "0" : " ", Origin::kTemplate);
+  const Text fill = arguments.Find(1, "fillchar") != nullptr
+                        ? arguments.String(1, "fillchar")
+                        : Text(place == Place::kZeros ? "0" : " ", Origin::kTemplate);
   if (CountChars(fill.bytes()) != 1) TypeError("the fill character must be exactly one character long");
   const int64_t width = arguments.Int(0, "width", 0);
   const int64_t chars = static_cast<int64_t>(CountChars(text.bytes()));

@@ -11,7 +11,9 @@ std::string_view Trimmed(std::string_view text) {
   return begin == std::string_view::npos ? "" : text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
-bool BeginsWithSystem(std::span<const ChatMessage> messages) { return messages.size() > 1 && messages[0].role == "system"; }
+bool BeginsWithSystem(std::span<const ChatMessage> messages) {
+  return messages.size() > 1 && messages[0].role == "system";
+}
 
 // Whether what a system message says never comes out. Templates may change it, so a plain word is tried too.
 Result<bool> DropsSystem(const Template& chat, const TemplateInput& input, const Rendering& rendering) {

@@ -14,16 +14,26 @@ namespace {
 Status StatusOf(const TemplateError& error, const Position& at) {
   const char* what = "The chat template is in error: ";
   switch (error.kind()) {
-    case ErrorKind::kTemplate: break;
-    case ErrorKind::kRaised: what = "The chat template refuses these messages: "; break;
-    case ErrorKind::kUnsupported: what = "The chat template needs what Prenorm does not have: "; break;
-    case ErrorKind::kLimit: what = "The chat template breaks a limit: "; break;
+    case ErrorKind::kTemplate:
+      break;
+    case ErrorKind::kRaised:
+      what = "The chat template refuses these messages: ";
+      break;
+    case ErrorKind::kUnsupported:
+      what = "The chat template needs what Prenorm does not have: ";
+      break;
+    case ErrorKind::kLimit:
+      what = "The chat template breaks a limit: ";
+      break;
   }
   return Status(error.kind() == ErrorKind::kUnsupported ? StatusCode::kUnsupported : StatusCode::kTemplate,
-                what + error.message() + "\nchat template: line " + std::to_string(at.line) + ", column " + std::to_string(at.column));
+                what + error.message() + "\nchat template: line " + std::to_string(at.line) + ", column " +
+                    std::to_string(at.column));
 }
 
-Status OutOfMemory() { return Status(StatusCode::kOutOfMemory, "There is not enough memory to render the chat template."); }
+Status OutOfMemory() {
+  return Status(StatusCode::kOutOfMemory, "There is not enough memory to render the chat template.");
+}
 
 }  // namespace
 
@@ -46,7 +56,9 @@ std::string Rendering::Text() const {
 Result<Template> Template::Compile(std::string_view source, const Limits& limits) {
   try {
     if (source.size() > limits.template_bytes) {
-      return StatusOf(TemplateError("it is longer than " + std::to_string(limits.template_bytes) + " bytes", ErrorKind::kLimit), Position());
+      return StatusOf(
+          TemplateError("it is longer than " + std::to_string(limits.template_bytes) + " bytes", ErrorKind::kLimit),
+          Position());
     }
     auto impl = std::make_unique<Impl>();
     impl->limits = limits;

@@ -48,21 +48,21 @@ struct RenderError {
 
 /// An immutable template: any number of threads may render it.
 ///
-/// The language is Jinja 2 as transformers sets it up: sandboxed and immutable, trim_blocks, lstrip_blocks, loop controls,
-/// `raise_exception`, `strftime_now`, `tojson` without HTML escapes, {% generation %} without effect. Refused by name when
-/// compiled: include, import, extends, block, do, autoescape, trans, recursive loops, and every filter, test or method that
-/// the tables of this folder do not list.
+/// The language is Jinja 2 as transformers sets it up: sandboxed and immutable, trim_blocks, lstrip_blocks, loop
+/// controls, `raise_exception`, `strftime_now`, `tojson` without HTML escapes, {% generation %} without effect. Refused
+/// by name when compiled: include, import, extends, block, do, autoescape, trans, recursive loops, and every filter,
+/// test or method that the tables of this folder do not list.
 class Template {
  public:
-  /// Errors: kUnsupported for a construct that Prenorm does not have; kTemplate for a template that breaks Jinja's grammar
-  /// or a limit. The message gives line and column.
+  /// Errors: kUnsupported for a construct that Prenorm does not have; kTemplate for a template that breaks Jinja's
+  /// grammar or a limit. The message gives line and column.
   static Result<Template> Compile(std::string_view source, const Limits& limits = {});
   ~Template();
   Template(Template&&) noexcept;
   Template& operator=(Template&&) noexcept;
 
-  /// Errors: kTemplate with line and column where the template raises an error or breaks a limit; kUnsupported; kOutOfMemory;
-  /// kInvalidArgument for arguments that are no JSON object. `error`, if not null, then tells more.
+  /// Errors: kTemplate with line and column where the template raises an error or breaks a limit; kUnsupported;
+  /// kOutOfMemory; kInvalidArgument for arguments that are no JSON object. `error`, if not null, then tells more.
   Result<Rendering> Render(const TemplateInput& input, RenderError* error = nullptr) const;
 
  private:
@@ -71,7 +71,8 @@ class Template {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Whether templates may make markers of this role's name, as "<|" + role + "|>": it is one of a fixed list, not free text.
+/// Whether templates may make markers of this role's name, as "<|" + role + "|>": it is one of a fixed list, not free
+/// text.
 bool IsKnownRole(std::string_view role);
 
 }  // namespace prenorm::chat_template

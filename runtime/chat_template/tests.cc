@@ -61,7 +61,9 @@ bool Compares(Interpreter& in, const Value& value, Arguments& arguments) {
   return Compare(in.budget(), op, value, arguments.Get(0, "other"));
 }
 
-bool SameAs(Interpreter&, const Value& value, Arguments& arguments) { return value.SameObject(arguments.Get(0, "other")); }
+bool SameAs(Interpreter&, const Value& value, Arguments& arguments) {
+  return value.SameObject(arguments.Get(0, "other"));
+}
 
 template <bool upper>
 bool IsCased(Interpreter& in, const Value& value, Arguments&) {
@@ -127,7 +129,8 @@ constexpr TestEntry kTests[] = {
 }  // namespace
 
 const TestEntry* FindTest(std::string_view name) {
-  const auto* found = std::find_if(std::begin(kTests), std::end(kTests), [&](const TestEntry& test) { return test.name == name; });
+  const auto* found =
+      std::find_if(std::begin(kTests), std::end(kTests), [&](const TestEntry& test) { return test.name == name; });
   return found == std::end(kTests) ? nullptr : found;
 }
 

@@ -8,7 +8,8 @@
 namespace prenorm::chat_template {
 
 size_t Text::RunAt(size_t offset) const {
-  const auto it = std::upper_bound(runs_.begin(), runs_.end(), offset, [](size_t at, const Run& run) { return at < run.end; });
+  const auto it =
+      std::upper_bound(runs_.begin(), runs_.end(), offset, [](size_t at, const Run& run) { return at < run.end; });
   return static_cast<size_t>(it - runs_.begin());
 }
 

@@ -1,5 +1,5 @@
-// Strings that know for each byte who wrote it: the template, whose markers become control tokens, or the caller's data,
-// whose markers stay text (case T13).
+// Strings that know for each byte who wrote it: the template, whose markers become control tokens, or the caller's
+// data, whose markers stay text (case T13).
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace prenorm::chat_template {
 
 enum class Origin : unsigned char { kTemplate, kData };
 
-/// Valid UTF-8 with origins. Everything that cuts or joins strings is built from Append and Substr, which carry the origins
-/// along; so no filter or method can lose them.
+/// Valid UTF-8 with origins. Everything that cuts or joins strings is built from Append and Substr, which carry the
+/// origins along; so no filter or method can lose them.
 class Text {
  public:
   struct Run {

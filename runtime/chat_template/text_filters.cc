@@ -50,8 +50,8 @@ Value String(Interpreter& in, const Value& value, Arguments& arguments) {
 
 Value Replace(Interpreter& in, const Value& value, Arguments& arguments) {
   arguments.Expect("replace", {"old", "new", "count"});
-  return Value(ReplaceText(in.budget(), TextOf(in, value), TextOf(in, arguments.Get(0, "old")), TextOf(in, arguments.Get(1, "new")),
-                           arguments.Int(2, "count", -1)));
+  return Value(ReplaceText(in.budget(), TextOf(in, value), TextOf(in, arguments.Get(0, "old")),
+                           TextOf(in, arguments.Get(1, "new")), arguments.Int(2, "count", -1)));
 }
 
 Value Escape(Interpreter& in, const Value& value, Arguments& arguments) {
@@ -61,12 +61,23 @@ Value Escape(Interpreter& in, const Value& value, Arguments& arguments) {
   for (size_t at = 0; at < text.size(); ++at) {
     const char* entity = nullptr;
     switch (text.bytes()[at]) {
-      case '&': entity = "&amp;"; break;
-      case '<': entity = "&lt;"; break;
-      case '>': entity = "&gt;"; break;
-      case '\'': entity = "&#39;"; break;
-      case '"': entity = "&#34;"; break;
-      default: break;
+      case '&':
+        entity = "&amp;";
+        break;
+      case '<':
+        entity = "&lt;";
+        break;
+      case '>':
+        entity = "&gt;";
+        break;
+      case '\'':
+        entity = "&#39;";
+        break;
+      case '"':
+        entity = "&#34;";
+        break;
+      default:
+        break;
     }
     entity != nullptr ? out.Add(entity, text.OriginAt(at)) : out.Add(text, at, 1);
   }
@@ -76,9 +87,10 @@ Value Escape(Interpreter& in, const Value& value, Arguments& arguments) {
 Value Indent(Interpreter& in, const Value& value, Arguments& arguments) {
   arguments.Expect("indent", {"width", "first", "blank"});
   const Value* width = arguments.Find(0, "width");
-  const Text prefix = width != nullptr && width->is_string()
-                          ? *width->as_text()
-                          : *Arithmetic(in.budget(), Operator::kMul, Value::String(" "), Value(arguments.Int(0, "width", 4))).as_text();
+  const Text prefix =
+      width != nullptr && width->is_string()
+          ? *width->as_text()
+          : *Arithmetic(in.budget(), Operator::kMul, Value::String(" "), Value(arguments.Int(0, "width", 4))).as_text();
   const bool blank = arguments.Bool(2, "blank", false);
   TextBuilder source(in.budget());
   source.Add(TextOf(in, value));
@@ -124,7 +136,8 @@ Value Truncate(Interpreter& in, const Value& value, Arguments& arguments) {
 }
 
 Value Format(Interpreter& in, const Value& value, Arguments& arguments) {
-  if (!arguments.named.empty() && !arguments.positional.empty()) TypeError("can't handle positional and keyword arguments at the same time");
+  if (!arguments.named.empty() && !arguments.positional.empty())
+    TypeError("can't handle positional and keyword arguments at the same time");
   Value values = in.List(arguments.positional, ListKind::kTuple);
   if (!arguments.named.empty()) {
     Dict dict;
@@ -185,7 +198,8 @@ std::optional<double> ReadFloat(const Text& text) {
   const std::string digits = Stripped(text);
   double number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (end != digits.data() + digits.size() || digits.empty() || error == std::errc::invalid_argument) return std::nullopt;
+  if (end != digits.data() + digits.size() || digits.empty() || error == std::errc::invalid_argument)
+    return std::nullopt;
   if (error == std::errc::result_out_of_range) return std::strtod(digits.c_str(), nullptr);
   return number;
 }
@@ -209,7 +223,8 @@ Value Int(Interpreter&, const Value& value, Arguments& arguments) {
   const std::string prefix = base == 16 ? "0x" : base == 8 ? "0o" : base == 2 ? "0b" : "";
   if (!prefix.empty() && digits.starts_with(prefix)) digits.erase(0, 2);
   int64_t integer = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), integer, static_cast<int>(base));
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), integer, static_cast<int>(base));
   if (error == std::errc() && end == digits.data() + digits.size()) return Value(integer);
   const auto number = ReadFloat(*text);  // "1.5" is 1 in Jinja.
   return number ? Truncated(*number, otherwise) : otherwise;

@@ -65,11 +65,16 @@ const char* Value::type_name() const {
   if (as_dict()) return "dict";
   if (const Object* object = as_object()) return object->type_name();
   switch (as_list()->kind) {
-    case ListKind::kList: return "list";
-    case ListKind::kTuple: return "tuple";
-    case ListKind::kView: return "dict_view";
-    case ListKind::kRange: return "range";
-    case ListKind::kGenerator: return "generator";
+    case ListKind::kList:
+      return "list";
+    case ListKind::kTuple:
+      return "tuple";
+    case ListKind::kView:
+      return "dict_view";
+    case ListKind::kRange:
+      return "range";
+    case ListKind::kGenerator:
+      return "generator";
   }
   return "list";
 }
@@ -92,7 +97,8 @@ std::string HashKey(const Value& key) {
   if (key.is_number()) {
     const double number = key.ToDouble();
     if (const auto integer = key.ToInt()) return "i" + std::to_string(*integer);
-    if (number == std::floor(number) && std::fabs(number) < 9e15) return "i" + std::to_string(static_cast<int64_t>(number));
+    if (number == std::floor(number) && std::fabs(number) < 9e15)
+      return "i" + std::to_string(static_cast<int64_t>(number));
     return "f" + FloatRepr(number);
   }
   if (const List* list = key.as_list(); list != nullptr && list->kind == ListKind::kTuple) {
@@ -165,7 +171,8 @@ bool Less(Budget& budget, const Value& a, const Value& b) {
   if (a.is_string() && b.is_string()) return a.as_text()->bytes() < b.as_text()->bytes();  // UTF-8 sorts by code point.
   const List* x = a.as_list();
   const List* y = b.as_list();
-  if (x != nullptr && y != nullptr && x->kind == y->kind && (x->kind == ListKind::kList || x->kind == ListKind::kTuple)) {
+  if (x != nullptr && y != nullptr && x->kind == y->kind &&
+      (x->kind == ListKind::kList || x->kind == ListKind::kTuple)) {
     for (size_t i = 0; i < std::min(x->items.size(), y->items.size()); ++i) {
       if (!Equal(budget, x->items[i], y->items[i])) return Less(budget, x->items[i], y->items[i]);
     }
@@ -180,7 +187,8 @@ Value MakeList(Budget& budget, Values items, ListKind kind) {
   List list;
   list.kind = kind;
   for (const Value& item : items) list.depth = std::max(list.depth, item.depth() + 1);
-  if (list.depth > budget.limits().value_depth) Budget::Exceeded("lists inside each other", budget.limits().value_depth);
+  if (list.depth > budget.limits().value_depth)
+    Budget::Exceeded("lists inside each other", budget.limits().value_depth);
   list.items = std::move(items);
   return Value(std::make_shared<const List>(std::move(list)));
 }
@@ -189,7 +197,8 @@ Value MakeDict(Budget& budget, Dict dict) {
   budget.Step(dict.entries.size());
   budget.Work((dict.entries.size() + 1) * 4 * sizeof(Value));
   for (const auto& [key, value] : dict.entries) dict.depth = std::max({dict.depth, key.depth() + 1, value.depth() + 1});
-  if (dict.depth > budget.limits().value_depth) Budget::Exceeded("dicts inside each other", budget.limits().value_depth);
+  if (dict.depth > budget.limits().value_depth)
+    Budget::Exceeded("dicts inside each other", budget.limits().value_depth);
   return Value(std::make_shared<const Dict>(std::move(dict)));
 }
 

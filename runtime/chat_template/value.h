@@ -29,7 +29,7 @@ struct Undefined {
 enum class ListKind {
   kList,
   kTuple,
-  kView,       ///< keys(), values(), items().
+  kView,  ///< keys(), values(), items().
   kRange,
   kGenerator,  ///< What select and map give: no length, no index, gone after one pass.
 };
@@ -37,8 +37,8 @@ enum class ListKind {
 struct List {
   ListKind kind = ListKind::kList;
   Values items;
-  size_t depth = 1;                   ///< Containers inside each other, this one included.
-  mutable bool consumed = false;      ///< kGenerator only.
+  size_t depth = 1;               ///< Containers inside each other, this one included.
+  mutable bool consumed = false;  ///< kGenerator only.
 };
 
 /// In order of insertion.

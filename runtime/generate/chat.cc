@@ -20,14 +20,16 @@ using chat_template::TemplateInput;
 
 Status CheckMessages(std::span<const ChatMessage> messages) {
   if (messages.empty()) {
-    return Status(StatusCode::kInvalidArgument, "There is no message to render.\nmessages: expected at least 1, found 0\nGive one.");
+    return Status(StatusCode::kInvalidArgument,
+                  "There is no message to render.\nmessages: expected at least 1, found 0\nGive one.");
   }
   for (size_t i = 0; i < messages.size(); ++i) {
     const std::string& role = messages[i].role;
     if (IsKnownRole(role)) continue;
-    return Status(StatusCode::kInvalidArgument, "A message has an unknown role.\nmessage " + std::to_string(i + 1) +
-                                                    ": expected system, developer, user, assistant, tool, ipython or function, found \"" +
-                                                    role + "\"\nUse one of them.");
+    return Status(StatusCode::kInvalidArgument,
+                  "A message has an unknown role.\nmessage " + std::to_string(i + 1) +
+                      ": expected system, developer, user, assistant, tool, ipython or function, found \"" + role +
+                      "\"\nUse one of them.");
   }
   return Status();
 }
@@ -42,8 +44,8 @@ const ChatTemplate* Named(const Model& model, std::string_view name) {
 bool HasTools(const std::string& arguments) {
   simdjson::dom::parser parser;
   simdjson::dom::element parsed, tools;
-  return parser.parse(WithLongIntegersAsFloats(arguments)).get(parsed) == simdjson::SUCCESS && parsed["tools"].get(tools) == simdjson::SUCCESS &&
-         !tools.is_null();
+  return parser.parse(WithLongIntegersAsFloats(arguments)).get(parsed) == simdjson::SUCCESS &&
+         parsed["tools"].get(tools) == simdjson::SUCCESS && !tools.is_null();
 }
 
 std::tm LocalTime() {
@@ -64,9 +66,9 @@ Result<std::string> ChooseChatTemplate(const Model& model, const ChatOptions& op
   std::string names;
   for (const ChatTemplate& each : model.chat_templates()) names.append(names.empty() ? "" : ", ").append(each.name);
   if (!names.empty()) {
-    return Status(StatusCode::kInvalidArgument, "The model has no chat template of that name.\ntemplates: expected " + names +
-                                                ", found \"" + std::string(name) +
-                                                "\"\nName one of them: prenorm chat MODEL --chat-template NAME");
+    return Status(StatusCode::kInvalidArgument, "The model has no chat template of that name.\ntemplates: expected " +
+                                                    names + ", found \"" + std::string(name) +
+                                                    "\"\nName one of them: prenorm chat MODEL --chat-template NAME");
   }
   return Status(StatusCode::kUnsupported,
                 "The model has no chat template.\n"
@@ -97,7 +99,8 @@ Result<ChatPrompt> RenderChat(const Model& model, std::span<const ChatMessage> m
   ChatPrompt prompt;
   prompt.text = rendering->Text();
   std::vector<TextSegment> segments;
-  for (const auto& part : rendering->parts) segments.push_back({part.text, part.origin == chat_template::Origin::kTemplate});
+  for (const auto& part : rendering->parts)
+    segments.push_back({part.text, part.origin == chat_template::Origin::kTemplate});
   // Not add_special: some models would also end the text, and here the assistant is about to speak.
   Result<std::vector<TokenId>> ids = tokenizer.EncodeSegments(segments);
   if (!ids.ok()) return ids.status();

@@ -156,8 +156,8 @@ class Run {
   std::unique_ptr<Guesser> guesser_;  // Until steps_ has it.
   StreamDecoder decoder_;
   std::optional<DecodeSteps> steps_;  // From the end of the prompt on.
-  std::vector<float> work_;  // [vocab_size]
-  bool pending_ = false;     // The last token of result_.ids is not in the session yet.
+  std::vector<float> work_;           // [vocab_size]
+  bool pending_ = false;              // The last token of result_.ids is not in the session yet.
   GenerateResult result_;
 };
 
@@ -165,9 +165,12 @@ class Run {
 
 const char* FinishReasonName(FinishReason reason) {
   switch (reason) {
-    case FinishReason::kStop: return "stop";
-    case FinishReason::kLength: return "length";
-    case FinishReason::kInterrupted: return "interrupted";
+    case FinishReason::kStop:
+      return "stop";
+    case FinishReason::kLength:
+      return "length";
+    case FinishReason::kInterrupted:
+      return "interrupted";
   }
   return "unknown";
 }
@@ -181,9 +184,9 @@ Result<GenerateResult> Generate(Session& session, std::span<const TokenId> promp
                   "Give a prompt.");
   }
   if (options.max_new_tokens < -1) {
-    return Status(StatusCode::kInvalidArgument, "max_new_tokens is out of range.\nmax_new_tokens: expected -1 or more, found " +
-                                                    std::to_string(options.max_new_tokens) +
-                                                    "\nGive -1 for no limit but the context.");
+    return Status(StatusCode::kInvalidArgument,
+                  "max_new_tokens is out of range.\nmax_new_tokens: expected -1 or more, found " +
+                      std::to_string(options.max_new_tokens) + "\nGive -1 for no limit but the context.");
   }
   Result<Sampler> sampler = Sampler::Create(options.sampler);
   if (!sampler.ok()) return sampler.status();

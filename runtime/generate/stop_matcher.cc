@@ -10,11 +10,13 @@ Result<StopMatcher> StopMatcher::Create(std::vector<std::string> stop_strings) {
   StopMatcher matcher;
   for (std::string& text : stop_strings) {
     if (text.empty()) {
-      return Status(StatusCode::kInvalidArgument, "A stop string is empty.\nstop: expected at least one character\nLeave it out.");
+      return Status(StatusCode::kInvalidArgument,
+                    "A stop string is empty.\nstop: expected at least one character\nLeave it out.");
     }
     if ((static_cast<unsigned char>(text[0]) & 0xC0u) == 0x80u) {  // It could match in the middle of a character.
-      return Status(StatusCode::kInvalidArgument,
-                    "A stop string begins inside a UTF-8 character.\nstop: expected whole characters\nGive it in UTF-8.");
+      return Status(
+          StatusCode::kInvalidArgument,
+          "A stop string begins inside a UTF-8 character.\nstop: expected whole characters\nGive it in UTF-8.");
     }
     Pattern pattern;
     pattern.border.resize(text.size());

@@ -58,12 +58,18 @@ class Flattener {
  private:
   static std::optional<MetaType> TypeOf(const element& value) {
     switch (value.type()) {
-      case element_type::INT64: return MetaType::kI64;
-      case element_type::UINT64: return MetaType::kU64;
-      case element_type::DOUBLE: return MetaType::kF64;
-      case element_type::BOOL: return MetaType::kBool;
-      case element_type::STRING: return MetaType::kString;
-      default: return std::nullopt;
+      case element_type::INT64:
+        return MetaType::kI64;
+      case element_type::UINT64:
+        return MetaType::kU64;
+      case element_type::DOUBLE:
+        return MetaType::kF64;
+      case element_type::BOOL:
+        return MetaType::kBool;
+      case element_type::STRING:
+        return MetaType::kString;
+      default:
+        return std::nullopt;
     }
   }
 
@@ -97,11 +103,16 @@ class Flattener {
   // `value` has the type, or is a number where that is kF64.
   void Append(const element& value, MetaType type) {
     switch (type) {
-      case MetaType::kI64: return Put(value.get_int64().value_unsafe());
-      case MetaType::kU64: return Put(value.get_uint64().value_unsafe());
-      case MetaType::kF64: return Put(value.get_double().value_unsafe());
-      case MetaType::kBool: return Put(static_cast<uint8_t>(value.get_bool().value_unsafe()));
-      default: break;
+      case MetaType::kI64:
+        return Put(value.get_int64().value_unsafe());
+      case MetaType::kU64:
+        return Put(value.get_uint64().value_unsafe());
+      case MetaType::kF64:
+        return Put(value.get_double().value_unsafe());
+      case MetaType::kBool:
+        return Put(static_cast<uint8_t>(value.get_bool().value_unsafe()));
+      default:
+        break;
     }
     const std::string_view text = value.get_string().value_unsafe();
     Put(static_cast<uint64_t>(text.size()));

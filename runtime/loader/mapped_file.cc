@@ -130,7 +130,8 @@ Status MappedFile::Detach(size_t begin, size_t end) {
   begin = (begin + page - 1) / page * page;
   end = end / page * page;
   if (begin >= end) return Status();
-  void* memory = mmap(data_ + begin, end - begin, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  void* memory =
+      mmap(data_ + begin, end - begin, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   if (memory == MAP_FAILED) {
     return Status(StatusCode::kOutOfMemory, "no memory for the weights of '" + path_ + "': " + ErrnoText(errno) + "\n" +
                                                 std::to_string(end - begin) + " bytes are needed");

@@ -43,9 +43,9 @@ class MappedFile {
   /// Opened with FileAccess::kMapPrivate.
   bool is_private_mapping() const { return fd_ >= 0; }
 
-  /// kMapPrivate: gives the whole pages of [begin, end) memory of this process in place of the file's, in large pages, at
-  /// the same address. Their bytes are undefined until Fill has read them. Copying page by page on the first write costs
-  /// more than twice as much, and would count the file's pages as resident too.
+  /// kMapPrivate: gives the whole pages of [begin, end) memory of this process in place of the file's, in large pages,
+  /// at the same address. Their bytes are undefined until Fill has read them. Copying page by page on the first write
+  /// costs more than twice as much, and would count the file's pages as resident too.
   Status Detach(size_t begin, size_t end);
 
   /// Reads [begin, end) from the file again. Different ranges may be read at the same time.

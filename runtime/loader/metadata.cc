@@ -27,15 +27,24 @@ std::optional<Integer> LoadInteger(const uint8_t* data, MetaType type) {
     return Integer{v < 0, v < 0 ? uint64_t{0} - static_cast<uint64_t>(v) : static_cast<uint64_t>(v)};
   };
   switch (type) {
-    case MetaType::kU8: return Integer{false, Load<uint8_t>(data)};
-    case MetaType::kU16: return Integer{false, Load<uint16_t>(data)};
-    case MetaType::kU32: return Integer{false, Load<uint32_t>(data)};
-    case MetaType::kU64: return Integer{false, Load<uint64_t>(data)};
-    case MetaType::kI8: return from_signed(Load<int8_t>(data));
-    case MetaType::kI16: return from_signed(Load<int16_t>(data));
-    case MetaType::kI32: return from_signed(Load<int32_t>(data));
-    case MetaType::kI64: return from_signed(Load<int64_t>(data));
-    default: return std::nullopt;
+    case MetaType::kU8:
+      return Integer{false, Load<uint8_t>(data)};
+    case MetaType::kU16:
+      return Integer{false, Load<uint16_t>(data)};
+    case MetaType::kU32:
+      return Integer{false, Load<uint32_t>(data)};
+    case MetaType::kU64:
+      return Integer{false, Load<uint64_t>(data)};
+    case MetaType::kI8:
+      return from_signed(Load<int8_t>(data));
+    case MetaType::kI16:
+      return from_signed(Load<int16_t>(data));
+    case MetaType::kI32:
+      return from_signed(Load<int32_t>(data));
+    case MetaType::kI64:
+      return from_signed(Load<int64_t>(data));
+    default:
+      return std::nullopt;
   }
 }
 
@@ -72,19 +81,32 @@ std::optional<float> LoadF32(const uint8_t* data, MetaType type) {
 
 const char* MetaTypeName(MetaType type) {
   switch (type) {
-    case MetaType::kU8: return "u8";
-    case MetaType::kI8: return "i8";
-    case MetaType::kU16: return "u16";
-    case MetaType::kI16: return "i16";
-    case MetaType::kU32: return "u32";
-    case MetaType::kI32: return "i32";
-    case MetaType::kF32: return "f32";
-    case MetaType::kBool: return "bool";
-    case MetaType::kString: return "string";
-    case MetaType::kArray: return "array";
-    case MetaType::kU64: return "u64";
-    case MetaType::kI64: return "i64";
-    case MetaType::kF64: return "f64";
+    case MetaType::kU8:
+      return "u8";
+    case MetaType::kI8:
+      return "i8";
+    case MetaType::kU16:
+      return "u16";
+    case MetaType::kI16:
+      return "i16";
+    case MetaType::kU32:
+      return "u32";
+    case MetaType::kI32:
+      return "i32";
+    case MetaType::kF32:
+      return "f32";
+    case MetaType::kBool:
+      return "bool";
+    case MetaType::kString:
+      return "string";
+    case MetaType::kArray:
+      return "array";
+    case MetaType::kU64:
+      return "u64";
+    case MetaType::kI64:
+      return "i64";
+    case MetaType::kF64:
+      return "f64";
   }
   return nullptr;
 }

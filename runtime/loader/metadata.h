@@ -37,17 +37,22 @@ constexpr size_t MetaTypeBytes(MetaType type) {
   switch (type) {
     case MetaType::kU8:
     case MetaType::kI8:
-    case MetaType::kBool: return 1;
+    case MetaType::kBool:
+      return 1;
     case MetaType::kU16:
-    case MetaType::kI16: return 2;
+    case MetaType::kI16:
+      return 2;
     case MetaType::kU32:
     case MetaType::kI32:
-    case MetaType::kF32: return 4;
+    case MetaType::kF32:
+      return 4;
     case MetaType::kU64:
     case MetaType::kI64:
-    case MetaType::kF64: return 8;
+    case MetaType::kF64:
+      return 8;
     case MetaType::kString:
-    case MetaType::kArray: return 0;
+    case MetaType::kArray:
+      return 0;
   }
   return 0;
 }

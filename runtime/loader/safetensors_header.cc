@@ -125,7 +125,8 @@ Status ParseSafetensors(std::span<const uint8_t> bytes, const std::string& path,
   const HeaderReader header(fits ? bytes.subspan(reader.position()) : bytes, reader.position(), path, file);
   if (!fits) {
     return header.Damaged("its header should have " + std::to_string(header_bytes) + " bytes; expected 1 to " +
-                          std::to_string(kMaxSafetensorsHeader) + ", within the file of " + std::to_string(bytes.size()));
+                          std::to_string(kMaxSafetensorsHeader) + ", within the file of " +
+                          std::to_string(bytes.size()));
   }
   simdjson::dom::parser parser;
   simdjson::dom::object members;

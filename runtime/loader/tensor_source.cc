@@ -23,7 +23,8 @@ const TensorInfo* TensorSource::Find(std::string_view name) const {
 Result<const TensorInfo*> TensorSource::Require(std::string_view name) const {
   const TensorInfo* tensor = Find(name);
   if (tensor != nullptr) return tensor;
-  return Status(StatusCode::kBadModel, "a tensor is missing\n'" + path_ + "' has no '" + std::string(name) + "'\nDownload or convert the model again.");
+  return Status(StatusCode::kBadModel, "a tensor is missing\n'" + path_ + "' has no '" + std::string(name) +
+                                           "'\nDownload or convert the model again.");
 }
 
 uint8_t* TensorSource::writable(const TensorInfo& tensor) const {

@@ -18,7 +18,8 @@ void NormalizeHeads(const StepContext& context, const NormWeights& norm, float* 
   if (norm.gain.size() == head_dim) return Normalize(context, OpSite::kQkNorm, norm, heads, heads, count, head_dim);
   for (size_t i = 0; i < count; ++i) {
     const float* gain = norm.gain.data() + (first + i) * head_dim;
-    Normalize(context, OpSite::kQkNorm, gain, /*bias=*/nullptr, heads + i * head_dim, heads + i * head_dim, 1, head_dim);
+    Normalize(context, OpSite::kQkNorm, gain, /*bias=*/nullptr, heads + i * head_dim, heads + i * head_dim, 1,
+              head_dim);
   }
 }
 
@@ -82,7 +83,10 @@ KvHead At(KvHead cache, size_t place) {
 class OneTokenAttention {
  public:
   OneTokenAttention(StepContext& context, const LayerWeights& layer)
-      : context_(context), layer_(layer), group_(context.group()), head_dim_(context.config.head_dim),
+      : context_(context),
+        layer_(layer),
+        group_(context.group()),
+        head_dim_(context.config.head_dim),
         end_(context.step.position + context.step.tokens.size()) {
     const size_t window = context.layer().window;
     first_chunk_ = window == 0 || window >= end_ ? 0 : (end_ - window) / kAttentionChunk;
@@ -180,8 +184,10 @@ void NormalizeQkRows(StepContext& context, const LayerWeights& layer) {
     for (size_t i = rows.begin; i < rows.end; ++i) {
       float* q = context.buffers.q + i / 2 * q_dim;
       float* k = context.buffers.k + i / 2 * kv_dim;
-      if (i % 2 == 0) Normalize(context, OpSite::kQkNorm, layer.q_norm, q, q, 1, q_dim);
-      else Normalize(context, OpSite::kQkNorm, layer.k_norm, k, k, 1, kv_dim);
+      if (i % 2 == 0)
+        Normalize(context, OpSite::kQkNorm, layer.q_norm, q, q, 1, q_dim);
+      else
+        Normalize(context, OpSite::kQkNorm, layer.k_norm, k, k, 1, kv_dim);
     }
   });
   context.Wait(OpSite::kQkNorm);

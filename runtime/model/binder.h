@@ -47,7 +47,8 @@ class Binder {
   /// A vector [size] of any type, as f32; empty if the file has no such tensor.
   std::vector<float> OptionalVector(const std::string& name, size_t size);
 
-  /// Name of a tensor of all experts of the layer "blk.N.": `name` behind the prefix, in a folder behind "mlp.experts.".
+  /// Name of a tensor of all experts of the layer "blk.N.": `name` behind the prefix, in a folder behind
+  /// "mlp.experts.".
   std::string ExpertsName(const std::string& prefix, const std::string& name) const;
 
   /// `name` with its ending (".weight", ".bias").

@@ -101,8 +101,10 @@ std::string HfKey(const Metadata& metadata, const std::string& prefix, std::stri
 
 ConfigReader::ConfigReader(const TensorSource& source, std::string_view architecture) : source_(source) {
   // Models with a text and other parts describe the text model in an object of its own.
-  if (!is_hf()) prefix_ = std::string(architecture) + ".";
-  else if (source.metadata().Has("text_config.hidden_size")) prefix_ = "text_config.";
+  if (!is_hf())
+    prefix_ = std::string(architecture) + ".";
+  else if (source.metadata().Has("text_config.hidden_size"))
+    prefix_ = "text_config.";
 }
 
 std::string ConfigReader::Full(std::string_view key) const {

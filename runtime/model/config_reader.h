@@ -1,5 +1,5 @@
-// Reads the sizes of a model from metadata: each value checked once, the first error kept. Keys are those of GGUF files,
-// without the architecture; in the config.json of a Hugging Face folder its own names are looked for instead.
+// Reads the sizes of a model from metadata: each value checked once, the first error kept. Keys are those of GGUF
+// files, without the architecture; in the config.json of a Hugging Face folder its own names are looked for instead.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace prenorm {
 
-/// After the first error every getter returns its fallback or 0, and status() tells what was wrong: a whole config reads
-/// as a list of lines.
+/// After the first error every getter returns its fallback or 0, and status() tells what was wrong: a whole config
+/// reads as a list of lines.
 class ConfigReader {
  public:
   ConfigReader(const TensorSource& source, std::string_view architecture);

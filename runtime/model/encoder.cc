@@ -209,7 +209,8 @@ Status Encoder::Impl::Run(std::span<const std::vector<TokenId>> sequences, const
   return {};
 }
 
-Result<std::unique_ptr<Encoder>> Encoder::Create(std::shared_ptr<const Model> model, const EncoderOptions& options) try {
+Result<std::unique_ptr<Encoder>> Encoder::Create(std::shared_ptr<const Model> model,
+                                                 const EncoderOptions& options) try {
   if (model == nullptr) return Status(StatusCode::kInvalidArgument, "an encoder needs a model");
   const ModelParts& parts = model->parts();
   if (Status status = CheckOptions(parts, options); !status.ok()) return status;

@@ -149,7 +149,8 @@ void AddSharedExpert(StepContext& context, const LayerWeights& layer) {
   GateUp(context, layer, PackInput(context, OpSite::kGateUp, normed, dim, inputs));
   const Range rows = context.worker.Share(width, context.row_unit());  // GateUp's own, so no barrier lies between.
   for (size_t t = 0; t < context.n && !layer.shared_gate.empty(); ++t) {
-    ScaleInPlace(context.gate() + t * width + rows.begin, SharedWeight(layer.shared_gate, normed + t * dim), rows.size());
+    ScaleInPlace(context.gate() + t * width + rows.begin, SharedWeight(layer.shared_gate, normed + t * dim),
+                 rows.size());
   }
   context.Wait(OpSite::kGateUp);
   AddBranch(context, OpSite::kDown, context.gate(), width, layer.w_down,

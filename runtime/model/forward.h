@@ -52,9 +52,9 @@ struct Step {
   /// layer writes anew, and its result are the rows behind the final norm, see HiddenRows. Empty: one sequence, which
   /// goes on behind what the cache holds.
   std::span<const SequenceTile> batch;
-  bool wants_logits = true;         ///< Of the last token, into buffers.logits.
-  float* all_logits = nullptr;      ///< [tokens.size(), vocab_size], or null.
-  bool deferred_norm = false;       ///< See SessionOptions::Norm; only where the block's norm is RMSNorm.
+  bool wants_logits = true;     ///< Of the last token, into buffers.logits.
+  float* all_logits = nullptr;  ///< [tokens.size(), vocab_size], or null.
+  bool deferred_norm = false;   ///< See SessionOptions::Norm; only where the block's norm is RMSNorm.
   const std::atomic<bool>* cancel = nullptr;
   OpObserver* observer = nullptr;
   StepTap* tap = nullptr;

@@ -53,8 +53,8 @@ class WeightPreparation {
       group_bytes = std::max(group_bytes, RowGroup() * tensor->row_bytes());
     }
     for (const TensorInfo& tensor : source_.tensors()) total_bytes_ += tensor.bytes;
-    // Plain weights too: in the small pages of a mapped file BF16 decoded at half the speed (22 against 45 tokens a second,
-    // SmolLM2 on one thread of a virtual Sapphire Rapids), for all that processes could share them there.
+    // Plain weights too: in the small pages of a mapped file BF16 decoded at half the speed (22 against 45 tokens a
+    // second, SmolLM2 on one thread of a virtual Sapphire Rapids), for all that processes could share them there.
     detached_ = source_.is_private_mapping();
     if (detached_) {
       if (Status status = source_.DetachTensors(tables_); !status.ok()) return status;

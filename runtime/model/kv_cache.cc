@@ -56,7 +56,8 @@ void ClearUnused(DType type, size_t head_dim, size_t used, uint8_t* block) {
   }
   for (size_t d = 0; d < head_dim; ++d) {
     uint8_t* code = block + Int8KeyIndex(used, d, head_dim);
-    if (d % 32 == 0) std::memset(code - used - 2 * kKeyBlock + 2 * used, 0, 2 * unused);  // The scales before the codes.
+    if (d % 32 == 0)
+      std::memset(code - used - 2 * kKeyBlock + 2 * used, 0, 2 * unused);  // The scales before the codes.
     std::memset(code, 0, unused);
   }
 }

@@ -25,7 +25,8 @@ size_t BytesOfDecodeStep(const ModelParts& parts) {
   const auto bytes = [](const WeightMatrix& w) { return w.rows == 0 ? 0 : w.rows * RowBytes(w.type, w.cols); };
   size_t total = bytes(parts.weights.output);
   for (const LayerWeights& layer : parts.weights.layers) {
-    for (const Linear* linear : {&layer.wq, &layer.wk, &layer.wv, &layer.wo, &layer.w_gate, &layer.w_up, &layer.w_down}) {
+    for (const Linear* linear :
+         {&layer.wq, &layer.wk, &layer.wv, &layer.wo, &layer.w_gate, &layer.w_up, &layer.w_down}) {
       total += bytes(linear->w);
     }
     total += bytes(layer.router);

@@ -46,13 +46,13 @@ namespace {
 
 // The functions in use, found by name in the library.
 struct Api {
-#define PRENORM_ONEDNN_FUNCTIONS(F)                                                                          \
-  F(version)                                                                                                 \
-  F(engine_create) F(stream_create) F(stream_wait) F(memory_desc_create_with_strides) F(memory_desc_destroy) \
-      F(primitive_attr_create) F(primitive_attr_destroy) F(primitive_attr_set_post_ops) F(post_ops_create)   \
-          F(post_ops_destroy) F(post_ops_append_sum) F(matmul_primitive_desc_create) F(primitive_desc_query) \
-              F(primitive_desc_destroy) F(primitive_create) F(primitive_execute) F(memory_create)            \
-                  F(memory_set_data_handle)
+#define PRENORM_ONEDNN_FUNCTIONS(F)                                                                                  \
+  F(version)                                                                                                         \
+  F(engine_create)                                                                                                   \
+  F(stream_create) F(stream_wait) F(memory_desc_create_with_strides) F(memory_desc_destroy) F(primitive_attr_create) \
+      F(primitive_attr_destroy) F(primitive_attr_set_post_ops) F(post_ops_create) F(post_ops_destroy)                \
+          F(post_ops_append_sum) F(matmul_primitive_desc_create) F(primitive_desc_query) F(primitive_desc_destroy)   \
+              F(primitive_create) F(primitive_execute) F(memory_create) F(memory_set_data_handle)
 #define PRENORM_MEMBER(name) decltype(&dnnl_##name) name = nullptr;
   PRENORM_ONEDNN_FUNCTIONS(PRENORM_MEMBER)
 #undef PRENORM_MEMBER

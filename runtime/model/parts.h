@@ -27,7 +27,7 @@ struct ModelParts {
   ModelConfig config;
   BlockSpec block;
   ModelWeights weights;
-  std::unique_ptr<TensorSource> source;  // Owns the bytes that the weights point to.
+  std::unique_ptr<TensorSource> source;           // Owns the bytes that the weights point to.
   std::deque<std::vector<uint8_t>> made_weights;  // Likewise those that had to be made.
   std::unique_ptr<Tokenizer> tokenizer;
   std::vector<ChatTemplate> chat_templates;

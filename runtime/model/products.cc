@@ -92,7 +92,7 @@ void PackDeferred(const StepContext& context, const NormWeights& norm, Range row
 }
 
 StepBuffers::Packed NormAndPackDeferred(StepContext& context, OpSite site, const NormWeights& norm,
-                                      std::span<const Product> products) {
+                                        std::span<const Product> products) {
   const size_t dim = context.config.dim;
   const float eps = context.config.norm_eps;
   if (context.n == 1) {
@@ -136,8 +136,8 @@ void SumSquaresOfX(StepContext& context, OpSite norm_site, Range elements) {
   });
 }
 
-void Normalize(const StepContext& context, OpSite site, const float* gain, const float* bias, const float* x, float* out,
-               size_t rows, size_t cols) {
+void Normalize(const StepContext& context, OpSite site, const float* gain, const float* bias, const float* x,
+               float* out, size_t rows, size_t cols) {
   if (context.step.norms != nullptr && context.step.norms->stand_in != nullptr) [[unlikely]] {
     return context.step.norms->stand_in->Normalize({site, context.layer_or_none(), context.worker.thread(),
                                                     context.block.norm == NormKind::kLayer, gain, bias,
@@ -155,7 +155,7 @@ void Normalize(const StepContext& context, OpSite site, const float* gain, const
 }
 
 StepBuffers::Packed NormAndPack(StepContext& context, OpSite site, const NormWeights& norm,
-                              std::span<const Product> products) {
+                                std::span<const Product> products) {
   const size_t dim = context.config.dim;
   if (!norm) return PackInput(context, site, context.x(), dim, products);
   // A mixture gathers normalized rows.
@@ -181,7 +181,7 @@ StepBuffers::Packed NormAndPack(StepContext& context, OpSite site, const NormWei
 }
 
 StepBuffers::Packed PackInput(StepContext& context, OpSite site, const float* input, size_t width,
-                            std::span<const Product> products) {
+                              std::span<const Product> products) {
   const bool as_it_is = std::all_of(products.begin(), products.end(), [&](const Product& product) {
     return ActivationFormatOf(product.w->type) == ActivationFormat::kF32 &&
            !TakesSplit(*product.w, context.n, context.buffers.pack);

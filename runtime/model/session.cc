@@ -30,7 +30,7 @@ namespace prenorm {
 namespace {
 
 constexpr size_t kDefaultContext = 8192;  // Tokens; the cache's pages cost nothing until they are used.
-constexpr char kName[] = "the session";  // When it is busy.
+constexpr char kName[] = "the session";   // When it is busy.
 
 Status CheckOptions(const SessionOptions& options, const ModelConfig& config) {
   if (options.threads < 0 || options.threads > kMaxThreads) {

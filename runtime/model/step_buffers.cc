@@ -58,9 +58,10 @@ Result<StepBuffers> StepBuffers::Create(const ModelConfig& config, const BlockSp
   floats(buffers.attn, q_dim);
   shared.Add(buffers.partials,
              position_chunks * config.n_heads * AttentionPartialFloats(config.head_dim) * sizeof(float));
-  const size_t ffn_width = block.n_experts == 0
-                               ? config.ffn_dim
-                               : std::max({config.ffn_dim, block.n_experts_used * block.expert_ffn_dim, block.shared_ffn_dim});
+  const size_t ffn_width =
+      block.n_experts == 0
+          ? config.ffn_dim
+          : std::max({config.ffn_dim, block.n_experts_used * block.expert_ffn_dim, block.shared_ffn_dim});
   floats(buffers.gate, ffn_width);
   floats(buffers.up, ffn_width);
   floats(buffers.router, block.n_experts);

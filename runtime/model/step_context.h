@@ -1,4 +1,5 @@
-// What one thread of a forward step knows, and the stages that it runs. Stages end with a barrier unless they say otherwise.
+// What one thread of a forward step knows, and the stages that it runs. Stages end with a barrier unless they say
+// otherwise.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ struct StepContext {
   const KvCache& cache;
   Worker& worker;
   OpTimer timer;
-  size_t n;              ///< Tokens in work: rows [first, first + n) of x, q and attn.
+  size_t n;  ///< Tokens in work: rows [first, first + n) of x, q and attn.
   size_t first = 0;
   size_t layer_index = 0;  ///< n_layers outside the layers.
 
@@ -52,7 +53,8 @@ struct StepContext {
     // A norm of the sum rewrites x, whose squares nobody sums.
     return step.deferred_norm && !moved && block.norm == NormKind::kRms && block.norm_behind == NormBehind::kBranch;
   }
-  /// Threads split the rows of products at multiples of this: whole interleave groups, blocks of squares, pieces of oneDNN.
+  /// Threads split the rows of products at multiples of this: whole interleave groups, blocks of squares, pieces of
+  /// oneDNN.
   size_t row_unit() const;
 
   template <typename Op>
@@ -64,7 +66,8 @@ struct StepContext {
   }
   /// Shows rows that are complete on every thread. Without a tap it costs a branch.
   void Tap(TapPoint point, const float* rows, size_t width) {
-    if (step.tap == nullptr) [[likely]] return;
+    if (step.tap == nullptr) [[likely]]
+      return;
     if (worker.thread() == 0) step.tap->Record(point, layer_index, rows, n, width);
     worker.Wait();
   }
@@ -82,8 +85,8 @@ inline Product ProductOf(const Linear& linear, float* out) { return {&linear.w, 
 
 /// out[r] = the block's kind of norm of row r of x, rows of `cols` elements one after the other. out == x is allowed.
 /// `bias` may be null.
-void Normalize(const StepContext& context, OpSite site, const float* gain, const float* bias, const float* x, float* out,
-               size_t rows, size_t cols);
+void Normalize(const StepContext& context, OpSite site, const float* gain, const float* bias, const float* x,
+               float* out, size_t rows, size_t cols);
 inline void Normalize(const StepContext& context, OpSite site, const NormWeights& norm, const float* x, float* out,
                       size_t rows, size_t cols) {
   Normalize(context, site, norm.gain.data(), norm.bias.empty() ? nullptr : norm.bias.data(), x, out, rows, cols);
@@ -92,10 +95,11 @@ inline void Normalize(const StepContext& context, OpSite site, const NormWeights
 /// Norm of the rows of x, made ready for `products`; without weights the rows as they are. Where norm_row_is_own, each
 /// thread for itself, without a barrier.
 StepBuffers::Packed NormAndPack(StepContext& context, OpSite site, const NormWeights& norm,
-                              std::span<const Product> products);
+                                std::span<const Product> products);
 
-/// What a deferred norm needs of one token's x, from elements [begin, end) that this thread has just written: begin is a
-/// multiple of kSquaresBlock, end too or dim. Nothing unless norms are deferred. `norm_site`: of the norm that follows.
+/// What a deferred norm needs of one token's x, from elements [begin, end) that this thread has just written: begin is
+/// a multiple of kSquaresBlock, end too or dim. Nothing unless norms are deferred. `norm_site`: of the norm that
+/// follows.
 void SumSquaresOfX(StepContext& context, OpSite norm_site, Range elements);
 
 /// `rows` of `input` [n, width] packed in each format that some product wants. No barrier, no event.
@@ -104,7 +108,7 @@ void PackRows(const float* input, size_t width, Range rows, size_t n, std::span<
 
 /// `input` [n, width] made ready for `products`. One token: each thread for itself, without a barrier.
 StepBuffers::Packed PackInput(StepContext& context, OpSite site, const float* input, size_t width,
-                            std::span<const Product> products);
+                              std::span<const Product> products);
 
 /// This thread's share of a list of matrices, split by bytes as if they were one. No barrier.
 void Multiply(StepContext& context, OpSite site, std::span<const Product> products, const StepBuffers::Packed& pack,
@@ -136,8 +140,8 @@ void MixExperts(StepContext& context, const LayerWeights& layer);
 /// Norm of all heads of a token together, for queries and keys (QkNorm::kRows).
 void NormalizeQkRows(StepContext& context, const LayerWeights& layer);
 
-/// Normalizes heads (QkNorm::kHeads), rotates queries and keys of a prompt's tokens and stores keys and values. For one token it does nothing: there
-/// Attend does so for the heads that each thread attends to, which saves the barrier.
+/// Normalizes heads (QkNorm::kHeads), rotates queries and keys of a prompt's tokens and stores keys and values. For one
+/// token it does nothing: there Attend does so for the heads that each thread attends to, which saves the barrier.
 void RotateAndStore(StepContext& context, const LayerWeights& layer);
 
 /// The same two for a batch; attention needs no row of another sequence. The result is in buffers.attn.

@@ -87,7 +87,8 @@ Result<std::vector<ChatTemplate>> ReadChatTemplates(const TensorSource& source) 
   if (source.format() == ModelFormat::kGguf) return TemplatesOfGguf(source.metadata());
   Templates templates;
   if (Status status = AddTemplateFiles(source.path(), templates); !status.ok()) return status;
-  for (const char* name : {"/chat_template.json", "/tokenizer_config.json"}) {  // The first is of models with a processor.
+  for (const char* name :
+       {"/chat_template.json", "/tokenizer_config.json"}) {  // The first is of models with a processor.
     const std::string path = source.path() + name;
     const Result<std::optional<std::string>> text = ReadFolderFileIfThere(path);
     if (!text.ok()) return text.status();

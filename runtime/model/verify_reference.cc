@@ -230,7 +230,8 @@ Rows MixExperts(const Decoder& decoder, const LayerWeights& layer, const Rows& n
     Rows gate = Multiply(layer.w_gate.w, layer.w_gate.bias, x, team);
     const Rows up = Multiply(layer.w_up.w, layer.w_up.bias, x, team);
     double logit = 0.0;
-    for (size_t i = 0; i < layer.shared_gate.size(); ++i) logit += static_cast<double>(layer.shared_gate[i]) * x.values[i];
+    for (size_t i = 0; i < layer.shared_gate.size(); ++i)
+      logit += static_cast<double>(layer.shared_gate[i]) * x.values[i];
     const double weight = layer.shared_gate.empty() ? 1.0 : 1.0 / (1.0 + std::exp(-logit));
     for (size_t i = 0; i < gate.width; ++i) {
       gate.values[i] = Activate(decoder.block.gate, gate.values[i]) * up.values[i] * weight;

@@ -33,20 +33,20 @@ struct Expert {
 
 /// One block. What a family does not have stays empty.
 struct LayerWeights {
-  NormWeights attn_norm;       // [dim]
-  Linear wq;                   // [n_heads * head_dim, dim]
-  Linear wk;                   // [n_kv_heads * head_dim, dim]
-  Linear wv;                   // [n_kv_heads * head_dim, dim]
-  NormWeights q_norm;          // see QkNorm
-  NormWeights k_norm;          // see QkNorm
-  Linear wo;                   // [dim, n_heads * head_dim]
-  NormWeights post_attn_norm;  // [dim], behind the branch; see NormBehind
-  NormWeights ffn_norm;        // [dim]
-  Linear w_gate;               // [ffn_dim or shared_ffn_dim, dim]; none: the activation alone, without a gate
-  Linear w_up;                 // [ffn_dim, dim]
-  Linear w_down;               // [dim, ffn_dim]
-  WeightMatrix router{};       // [n_experts, dim]
-  std::vector<Expert> experts; // [n_experts]; w_gate, w_up, w_down are then the shared expert, if there is one
+  NormWeights attn_norm;             // [dim]
+  Linear wq;                         // [n_heads * head_dim, dim]
+  Linear wk;                         // [n_kv_heads * head_dim, dim]
+  Linear wv;                         // [n_kv_heads * head_dim, dim]
+  NormWeights q_norm;                // see QkNorm
+  NormWeights k_norm;                // see QkNorm
+  Linear wo;                         // [dim, n_heads * head_dim]
+  NormWeights post_attn_norm;        // [dim], behind the branch; see NormBehind
+  NormWeights ffn_norm;              // [dim]
+  Linear w_gate;                     // [ffn_dim or shared_ffn_dim, dim]; none: the activation alone, without a gate
+  Linear w_up;                       // [ffn_dim, dim]
+  Linear w_down;                     // [dim, ffn_dim]
+  WeightMatrix router{};             // [n_experts, dim]
+  std::vector<Expert> experts;       // [n_experts]; w_gate, w_up, w_down are then the shared expert, if there is one
   std::vector<float> shared_gate{};  // [dim], the shared expert's weight is the sigmoid of its product; empty: 1
   NormWeights post_ffn_norm;         // [dim], likewise
   std::vector<float> attn_scale{};   // [1] (SkipInit, Fixup) or [dim] (LayerScale), factor of the branch; empty: 1
@@ -94,7 +94,8 @@ enum class NormBehind {
 /// What q_norm and k_norm normalize.
 enum class QkNorm {
   kNone,
-  kHeads,  ///< Each head by itself; gain [head_dim], or [heads * head_dim] where each head has its own (Qwen3, Gemma 3).
+  kHeads,  ///< Each head by itself; gain [head_dim], or [heads * head_dim] where each head has its own (Qwen3, Gemma
+           ///< 3).
   kRows,   ///< All heads of a token together; gain [heads * head_dim] (OLMo 2).
 };
 
@@ -102,8 +103,9 @@ enum class QkNorm {
 struct RopeTable {
   std::vector<float> inv_freq;  // [rope_dim / 2], radians a token; scaling of long contexts included
   float magnitude = 1.0f;       // Factor of cos and sin
-  std::vector<float> long_inv_freq{};  // [rope_dim / 2], of sessions with room for more than `original` tokens; empty: none
-  size_t original = 0;                 // Tokens of the context before it was extended, where long_inv_freq is not empty
+  std::vector<float>
+      long_inv_freq{};  // [rope_dim / 2], of sessions with room for more than `original` tokens; empty: none
+  size_t original = 0;  // Tokens of the context before it was extended, where long_inv_freq is not empty
 
   const std::vector<float>& Of(size_t capacity) const {
     return long_inv_freq.empty() || capacity <= original ? inv_freq : long_inv_freq;
@@ -119,13 +121,14 @@ struct LayerSpec {
 };
 
 /// What a family says of its blocks beyond the sizes in ModelConfig. The defaults are those of Llama:
-///   h = x + Wo Attention(RoPE(Wq n), RoPE(Wk n), Wv n), n = norm(x);  x = h + Wdown (gate(Wgate m) * Wup m), m = norm(h).
+///   h = x + Wo Attention(RoPE(Wq n), RoPE(Wk n), Wv n), n = norm(x);  x = h + Wdown (gate(Wgate m) * Wup m), m =
+///   norm(h).
 struct BlockSpec {
   NormKind norm = NormKind::kRms;
   NormBehind norm_behind = NormBehind::kBranch;
   QkNorm qk_norm = QkNorm::kNone;
   bool bidirectional = false;  // A position sees the whole text (encoders)
-  bool parallel = false;  // Both branches see norm(x) of the block's input (Cohere)
+  bool parallel = false;       // Both branches see norm(x) of the block's input (Cohere)
   Gate gate = Gate::kSilu;
   RopePairs rope_pairs = RopePairs::kNeighbours;
   std::vector<RopeTable> ropes;   // None where positions are learned
@@ -142,7 +145,7 @@ struct BlockSpec {
   size_t n_experts = 0;  // 0: no mixture
   size_t n_experts_used = 0;
   size_t expert_ffn_dim = 0;
-  size_t shared_ffn_dim = 0;  // 0: no shared expert
+  size_t shared_ffn_dim = 0;             // 0: no shared expert
   bool normalize_expert_weights = true;  // The weights of the chosen experts sum to 1
 };
 

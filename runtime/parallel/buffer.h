@@ -19,7 +19,9 @@ class Buffer {
   static Result<Buffer> Allocate(size_t bytes, const char* what);
 
   template <typename T>
-  T* as() const { return static_cast<T*>(data_); }
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
   size_t bytes() const { return bytes_; }
 
  private:

@@ -28,7 +28,8 @@ std::optional<std::string> CgroupPath(const std::string& root, std::string_view 
   return std::nullopt;
 }
 
-void VisitCgroupFolders(const std::string& mount, std::string path, const std::function<void(const std::string&)>& visit) {
+void VisitCgroupFolders(const std::string& mount, std::string path,
+                        const std::function<void(const std::string&)>& visit) {
   while (true) {
     visit(mount + (path == "/" ? "" : path));
     if (path.empty() || path == "/") return;

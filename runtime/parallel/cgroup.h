@@ -16,6 +16,7 @@ std::optional<std::string> ReadSystemFile(const std::string& path);
 std::optional<std::string> CgroupPath(const std::string& root, std::string_view controller);
 
 /// Calls `visit` with the folder of the process's own group and of every ancestor up to `mount`: limits of all bind.
-void VisitCgroupFolders(const std::string& mount, std::string path, const std::function<void(const std::string&)>& visit);
+void VisitCgroupFolders(const std::string& mount, std::string path,
+                        const std::function<void(const std::string&)>& visit);
 
 }  // namespace prenorm

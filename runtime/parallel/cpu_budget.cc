@@ -60,7 +60,8 @@ std::optional<double> ReadQuota(const std::string& root) {
     });
   }
   if (const auto path = CgroupPath(root, "cpu")) {
-    VisitCgroupFolders(root + "/sys/fs/cgroup/cpu", *path, [&](const std::string& folder) { consider(QuotaOfV1(folder)); });
+    VisitCgroupFolders(root + "/sys/fs/cgroup/cpu", *path,
+                       [&](const std::string& folder) { consider(QuotaOfV1(folder)); });
   }
   return tightest;
 }

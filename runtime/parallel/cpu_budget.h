@@ -9,9 +9,9 @@ namespace prenorm {
 
 /// What the machine and its owner grant. Unknown parts are absent.
 struct CpuBudget {
-  int affinity = 1;                    ///< Logical processors in the affinity mask.
-  std::optional<int> physical_cores;   ///< Distinct cores among them.
-  std::optional<double> quota;         ///< Processors' worth of time by the tightest cgroup quota above the process.
+  int affinity = 1;                   ///< Logical processors in the affinity mask.
+  std::optional<int> physical_cores;  ///< Distinct cores among them.
+  std::optional<double> quota;        ///< Processors' worth of time by the tightest cgroup quota above the process.
 };
 
 /// Reads the budget of this process. `root` is prefixed to /proc and /sys paths (tests).

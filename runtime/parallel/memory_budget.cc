@@ -30,7 +30,8 @@ std::optional<uint64_t> NumberOf(std::string_view key, const std::string& path) 
   if (!text) return std::nullopt;
   const std::string with_newline = "\n" + *text, wanted = "\n" + std::string(key) + " ";
   const size_t at = with_newline.find(wanted);
-  return at == std::string::npos ? std::nullopt : NumberAtStart(std::string_view(with_newline).substr(at + wanted.size()));
+  return at == std::string::npos ? std::nullopt
+                                 : NumberAtStart(std::string_view(with_newline).substr(at + wanted.size()));
 }
 
 std::optional<uint64_t> KibOf(std::string_view key, const std::string& path) {
@@ -58,8 +59,8 @@ MemoryBudget ReadMemoryBudget(const std::string& root) {
   budget.available = KibOf("MemAvailable:", root + "/proc/meminfo");
   if (const auto path = CgroupPath(root, "")) {
     VisitCgroupFolders(root + "/sys/fs/cgroup", *path, [&](const std::string& folder) {
-      AddLimit(NumberIn(folder + "/memory.max"), NumberIn(folder + "/memory.current"), NumberOf("file", folder + "/memory.stat"),
-               budget);
+      AddLimit(NumberIn(folder + "/memory.max"), NumberIn(folder + "/memory.current"),
+               NumberOf("file", folder + "/memory.stat"), budget);
     });
   }
   if (const auto path = CgroupPath(root, "memory")) {

@@ -17,11 +17,12 @@ struct Range {
   size_t size() const { return end - begin; }
 };
 
-/// Part `part` of `parts` of [0, count), in whole multiples of `multiple` but for the last; parts differ by one multiple.
+/// Part `part` of `parts` of [0, count), in whole multiples of `multiple` but for the last; parts differ by one
+/// multiple.
 Range SplitEvenly(size_t count, size_t multiple, size_t part, size_t parts);
 
-/// Sense-reversing barrier. Waiters spin for a moment (if every thread has a processor), then sleep in the kernel; they never
-/// yield.
+/// Sense-reversing barrier. Waiters spin for a moment (if every thread has a processor), then sleep in the kernel; they
+/// never yield.
 class Barrier {
  public:
   /// `spin_pauses` 0: never spin, for teams that are larger than the processors they may use.
@@ -43,7 +44,9 @@ class Worker {
   int thread() const { return thread_; }
   int threads() const { return threads_; }
   /// Waits for all threads of the region.
-  void Wait() { if (threads_ > 1) barrier_->Arrive(threads_); }
+  void Wait() {
+    if (threads_ > 1) barrier_->Arrive(threads_);
+  }
   /// This thread's part of [0, count).
   Range Share(size_t count, size_t multiple = 1) const {
     return SplitEvenly(count, multiple, static_cast<size_t>(thread_), static_cast<size_t>(threads_));
@@ -55,8 +58,8 @@ class Worker {
   Barrier* barrier_;
 };
 
-/// Whether the system grants `threads` threads beside the caller's, all at once. Asked before an OpenMP region, since that
-/// runtime ends the process where it cannot have its threads. kOutOfMemory otherwise.
+/// Whether the system grants `threads` threads beside the caller's, all at once. Asked before an OpenMP region, since
+/// that runtime ends the process where it cannot have its threads. kOutOfMemory otherwise.
 Status CheckThreadsStart(int threads);
 
 /// Runs functions on a fixed number of threads. Used by one thread at a time.

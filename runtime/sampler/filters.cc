@@ -29,7 +29,8 @@ double TotalWeight(const std::vector<Candidate>& candidates) {
 
 bool Heavier(const Candidate& a, const Candidate& b) { return a.score != b.score ? a.score > b.score : a.id < b.id; }
 
-// The k-th largest score, by a heap of the k best so far: most scores lose against its smallest and cost one comparison.
+// The k-th largest score, by a heap of the k best so far: most scores lose against its smallest and cost one
+// comparison.
 float KthLargest(std::span<const float> scores, size_t k) {
   std::vector<float> best(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(k));
   std::make_heap(best.begin(), best.end(), std::greater<>());
@@ -51,8 +52,8 @@ void CollectByScore(std::span<const float> scores, float lowest, std::vector<Can
   }
 }
 
-// Orders candidates by `before` block by block until `stop(candidate)` says that the one just reached is the last to keep.
-// Returns how many were put in order.
+// Orders candidates by `before` block by block until `stop(candidate)` says that the one just reached is the last to
+// keep. Returns how many were put in order.
 template <typename Before, typename Stop>
 size_t OrderUntil(std::vector<Candidate>& candidates, Before before, Stop stop) {
   size_t block = 128;
@@ -98,7 +99,8 @@ void KeepTypical(float mass, std::vector<Candidate>& candidates) {
   };
   double sum = 0.0;
   const double wanted = static_cast<double>(mass) * total;
-  const size_t ordered = OrderUntil(candidates, nearer, [&](const Candidate& c) { return (sum += c.weight) >= wanted; });
+  const size_t ordered =
+      OrderUntil(candidates, nearer, [&](const Candidate& c) { return (sum += c.weight) >= wanted; });
   // Tokens at the same distance as the last one stay too.
   const float limit = distance(candidates[ordered - 1]);
   std::erase_if(candidates, [&](const Candidate& c) { return distance(c) > limit; });
@@ -106,7 +108,8 @@ void KeepTypical(float mass, std::vector<Candidate>& candidates) {
 
 }  // namespace
 
-std::span<const Candidate> FilterLogits(const SamplerOptions& options, std::span<float> logits, FilterScratch& scratch) {
+std::span<const Candidate> FilterLogits(const SamplerOptions& options, std::span<float> logits,
+                                        FilterScratch& scratch) {
   std::vector<Candidate>& candidates = scratch.candidates;
   candidates.clear();
   const size_t best = ArgMax(logits.data(), logits.size());
@@ -128,8 +131,9 @@ std::span<const Candidate> FilterLogits(const SamplerOptions& options, std::span
     weights.resize(logits.size());
     for (size_t i = 0; i < logits.size(); ++i) weights[i] = ExpWeight(logits[i]);
     const double total = SumWeights(weights, [](float w) { return static_cast<double>(w); });
-    // All tokens lighter than (1 - top_p) * total / vocab_size weigh less than 1 - top_p together, so top-p drops each of
-    // them; a hair less than that bound leaves room for rounding. Min-p compares with the highest weight, which is 1.
+    // All tokens lighter than (1 - top_p) * total / vocab_size weigh less than 1 - top_p together, so top-p drops each
+    // of them; a hair less than that bound leaves room for rounding. Min-p compares with the highest weight, which
+    // is 1.
     double lightest = options.min_p;
     if (options.top_p < 1.0f) {
       lightest = (1.0 - static_cast<double>(options.top_p)) * total / static_cast<double>(logits.size()) * 0.999;
@@ -144,7 +148,8 @@ std::span<const Candidate> FilterLogits(const SamplerOptions& options, std::span
   if (options.min_p > 0.0f) KeepMinP(options.min_p, candidates);
   if (options.typical_p < 1.0f) KeepTypical(options.typical_p, candidates);
   const auto by_id = [](const Candidate& a, const Candidate& b) { return a.id < b.id; };
-  if (!std::is_sorted(candidates.begin(), candidates.end(), by_id)) std::sort(candidates.begin(), candidates.end(), by_id);
+  if (!std::is_sorted(candidates.begin(), candidates.end(), by_id))
+    std::sort(candidates.begin(), candidates.end(), by_id);
   return candidates;
 }
 

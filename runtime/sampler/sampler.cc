@@ -27,10 +27,12 @@ Status CheckOptions(const SamplerOptions& o) {
     return OutOfRange("repetition_penalty", o.repetition_penalty, "a finite number > 0");
   }
   if (!std::isfinite(o.presence_penalty)) return OutOfRange("presence_penalty", o.presence_penalty, "a finite number");
-  if (!std::isfinite(o.frequency_penalty)) return OutOfRange("frequency_penalty", o.frequency_penalty, "a finite number");
+  if (!std::isfinite(o.frequency_penalty))
+    return OutOfRange("frequency_penalty", o.frequency_penalty, "a finite number");
   if (!(o.top_p > 0.0f && o.top_p <= 1.0f)) return OutOfRange("top_p", o.top_p, "more than 0, at most 1");
   if (!(o.min_p >= 0.0f && o.min_p <= 1.0f)) return OutOfRange("min_p", o.min_p, "0 to 1");
-  if (!(o.typical_p > 0.0f && o.typical_p <= 1.0f)) return OutOfRange("typical_p", o.typical_p, "more than 0, at most 1");
+  if (!(o.typical_p > 0.0f && o.typical_p <= 1.0f))
+    return OutOfRange("typical_p", o.typical_p, "more than 0, at most 1");
   for (const auto& [token, bias] : o.logit_bias) {
     if (token < 0) return OutOfRange("logit_bias", token, "token ids >= 0");
     if (std::isnan(bias)) return OutOfRange("logit_bias", bias, "a number, or an infinity");

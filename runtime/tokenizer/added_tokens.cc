@@ -43,9 +43,8 @@ const AddedToken* AddedTokens::LongestAt(std::string_view text, size_t at, const
   auto high = sorted_.end();
   for (size_t depth = 0; at + depth < text.size() && low != high; ++depth) {
     const auto byte = static_cast<unsigned char>(text[at + depth]);
-    low = std::partition_point(low, high, [&](const AddedToken* t) {
-      return t->text.size() <= depth || ByteAt(t, depth) < byte;
-    });
+    low = std::partition_point(low, high,
+                               [&](const AddedToken* t) { return t->text.size() <= depth || ByteAt(t, depth) < byte; });
     high = std::partition_point(low, high, [&](const AddedToken* t) { return ByteAt(t, depth) == byte; });
     // A token that ends here is the first of the range; equal texts follow each other and the first one counts.
     if (low == high || (*low)->text.size() != depth + 1) continue;

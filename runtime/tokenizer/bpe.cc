@@ -68,8 +68,10 @@ class Bpe : public TextModel {
         return;
       }
     }
-    if (byte_level_) StartWithBytes(piece, scratch);
-    else StartWithChars(piece, scratch);
+    if (byte_level_)
+      StartWithBytes(piece, scratch);
+    else
+      StartWithChars(piece, scratch);
     MergeSymbols(scratch, [this](const Symbol& a, const Symbol& b) { return merges_.Find(a.id, b.id); });
     bool in_unknown_run = false;
     for (const Symbol& symbol : scratch->symbols) {

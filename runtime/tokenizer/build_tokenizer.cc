@@ -47,10 +47,9 @@ Status Check(const TokenizerSpec& spec) {
   if (spec.bos >= 0) {
     if (Status status = CheckId(spec, spec.bos, "the BOS token"); !status.ok()) return status;
   }
-  const std::pair<const std::vector<TokenId>*, const char*> lists[] = {
-      {&spec.prefix, "a token before the text"},
-      {&spec.suffix, "a token after the text"},
-      {&spec.end_tokens, "an end token"}};
+  const std::pair<const std::vector<TokenId>*, const char*> lists[] = {{&spec.prefix, "a token before the text"},
+                                                                       {&spec.suffix, "a token after the text"},
+                                                                       {&spec.end_tokens, "an end token"}};
   for (const auto& [ids, name] : lists) {
     for (const TokenId id : *ids) {
       if (Status status = CheckId(spec, id, name); !status.ok()) return status;
@@ -68,10 +67,14 @@ int ByteOfToken(std::string_view text) {
   int byte = 0;
   for (const char c : text.substr(3, 2)) {
     int digit = 0;
-    if (c >= '0' && c <= '9') digit = c - '0';
-    else if (c >= 'A' && c <= 'F') digit = c - 'A' + 10;
-    else if (c >= 'a' && c <= 'f') digit = c - 'a' + 10;
-    else return -1;
+    if (c >= '0' && c <= '9')
+      digit = c - '0';
+    else if (c >= 'A' && c <= 'F')
+      digit = c - 'A' + 10;
+    else if (c >= 'a' && c <= 'f')
+      digit = c - 'a' + 10;
+    else
+      return -1;
     byte = byte * 16 + digit;
   }
   return byte;
@@ -116,10 +119,14 @@ void FillVocabulary(TokenizerSpec* spec, Vocabulary* vocabulary) {
 
 Result<std::unique_ptr<TextModel>> MakeModel(const TokenizerSpec& spec, const Vocabulary& vocabulary) {
   switch (spec.kind) {
-    case TokenModelKind::kBpe: return MakeBpe(spec, vocabulary);
-    case TokenModelKind::kSpm: return MakeSpm(vocabulary);
-    case TokenModelKind::kUnigram: return MakeUnigram(vocabulary);
-    case TokenModelKind::kWordPiece: return MakeWordPiece(spec, vocabulary);
+    case TokenModelKind::kBpe:
+      return MakeBpe(spec, vocabulary);
+    case TokenModelKind::kSpm:
+      return MakeSpm(vocabulary);
+    case TokenModelKind::kUnigram:
+      return MakeUnigram(vocabulary);
+    case TokenModelKind::kWordPiece:
+      return MakeWordPiece(spec, vocabulary);
   }
   return Status(StatusCode::kUnsupported, "unknown kind of tokenizer");
 }

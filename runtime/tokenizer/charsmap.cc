@@ -45,7 +45,8 @@ size_t Charsmap::Longest(std::string_view text, std::string_view* replacement) c
     const uint32_t at = Value(units_[node]);
     // A match may only end between characters.
     const bool whole = i + 1 == text.size() || (static_cast<unsigned char>(text[i + 1]) & 0xC0) != 0x80;
-    if (at >= replacements_.size() || !whole || (static_cast<unsigned char>(replacements_[at]) & 0xC0) == 0x80) continue;
+    if (at >= replacements_.size() || !whole || (static_cast<unsigned char>(replacements_[at]) & 0xC0) == 0x80)
+      continue;
     best = i + 1;
     const size_t end = replacements_.find('\0', at);
     *replacement = std::string_view(replacements_).substr(at, end == std::string::npos ? end : end - at);

@@ -1,4 +1,5 @@
-// Reading tokenizer.ggml.* into a TokenizerSpec. What a kind of tokenizer implies where the keys are silent is said here.
+// Reading tokenizer.ggml.* into a TokenizerSpec. What a kind of tokenizer implies where the keys are silent is said
+// here.
 #include "runtime/tokenizer/gguf_spec.h"
 
 #include <algorithm>
@@ -26,13 +27,18 @@ class GgufTokenizer {
     if (!model) return Bad("the key tokenizer.ggml.model is missing or no string");
     if (Status status = ReadVocabulary(); !status.ok()) return status;
     Status status;
-    if (*model == "gpt2" || *model == "gemma4" || *model == "whitespace") status = ReadBpe(*model);
-    else if (*model == "llama") status = ReadSpm();
-    else if (*model == "bert") status = ReadWordPiece();
-    else if (*model == "t5") status = ReadUnigram();
+    if (*model == "gpt2" || *model == "gemma4" || *model == "whitespace")
+      status = ReadBpe(*model);
+    else if (*model == "llama")
+      status = ReadSpm();
+    else if (*model == "bert")
+      status = ReadWordPiece();
+    else if (*model == "t5")
+      status = ReadUnigram();
     else
-      status = Status(StatusCode::kUnsupported, "unknown tokenizer \"" + std::string(*model) + "\"\n" + spec_.source +
-                                                    ", tokenizer.ggml.model; known: gpt2, llama, bert, t5, gemma4, whitespace");
+      status = Status(StatusCode::kUnsupported,
+                      "unknown tokenizer \"" + std::string(*model) + "\"\n" + spec_.source +
+                          ", tokenizer.ggml.model; known: gpt2, llama, bert, t5, gemma4, whitespace");
     if (!status.ok()) return status;
     ReadEndTokens();
     return std::move(spec_);
@@ -59,7 +65,8 @@ class GgufTokenizer {
   Status ReadVocabulary() {
     const std::optional<StringArray> tokens = metadata_.Strings(Key("tokens"));
     if (!tokens) return Bad("the key tokenizer.ggml.tokens is missing or no array of strings");
-    if (tokens->size() > kMaxTokens) return Bad("tokenizer.ggml.tokens has " + std::to_string(tokens->size()) + " items");
+    if (tokens->size() > kMaxTokens)
+      return Bad("tokenizer.ggml.tokens has " + std::to_string(tokens->size()) + " items");
     spec_.tokens.assign(tokens->begin(), tokens->end());
     if (metadata_.Has(Key("token_type"))) {
       const std::optional<NumberArray> types = metadata_.Numbers(Key("token_type"));
@@ -79,7 +86,8 @@ class GgufTokenizer {
   }
 
   std::string CountText(std::string_view name, size_t count) const {
-    return Key(name) + " has " + std::to_string(count) + " items for " + std::to_string(spec_.tokens.size()) + " tokens";
+    return Key(name) + " has " + std::to_string(count) + " items for " + std::to_string(spec_.tokens.size()) +
+           " tokens";
   }
 
   Status ReadScores() {
@@ -103,14 +111,15 @@ class GgufTokenizer {
   Status ReadMerges() {
     const std::optional<StringArray> merges = metadata_.Strings(Key("merges"));
     if (!merges) return Bad("the key tokenizer.ggml.merges is missing or no array of strings");
-    if (merges->size() > kMaxMerges) return Bad("tokenizer.ggml.merges has " + std::to_string(merges->size()) + " items");
+    if (merges->size() > kMaxMerges)
+      return Bad("tokenizer.ggml.merges has " + std::to_string(merges->size()) + " items");
     spec_.merges.reserve(merges->size());
     for (const std::string_view merge : *merges) {
       // One space parts the two; the first token has at least one byte.
       const size_t space = merge.find(' ', 1);
       if (merge.empty() || space == std::string_view::npos || space + 1 == merge.size()) {
-        return Bad("tokenizer.ggml.merges, item " + std::to_string(spec_.merges.size()) +
-                   ": \"" + std::string(merge) + "\" is not two tokens with a space between");
+        return Bad("tokenizer.ggml.merges, item " + std::to_string(spec_.merges.size()) + ": \"" + std::string(merge) +
+                   "\" is not two tokens with a space between");
       }
       spec_.merges.push_back(Merge{merge.substr(0, space), merge.substr(space + 1)});
     }
@@ -143,8 +152,9 @@ class GgufTokenizer {
     if (const auto given = metadata_.String(Key("pre"))) {
       if (model != "gemma4") name = *given;
     } else if (model != "gemma4") {
-      spec_.warnings.push_back("tokenizer.ggml.pre is missing: text is cut by the rules of \"default\", and the ids may "
-                               "differ from those the model was trained with");
+      spec_.warnings.push_back(
+          "tokenizer.ggml.pre is missing: text is cut by the rules of \"default\", and the ids may "
+          "differ from those the model was trained with");
     }
     Result<Pretokenizer> pretokenizer = FindPretokenizer(name);
     if (!pretokenizer.ok()) {

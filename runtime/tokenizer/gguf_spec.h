@@ -8,9 +8,9 @@
 
 namespace prenorm {
 
-/// Reads the keys tokenizer.ggml.*. The tokens are views into the file, which must outlive the tokenizer; `source` names
-/// it in messages. Errors: kBadModel for missing or ill-typed keys; kUnsupported for a tokenizer or pre-tokenizer that
-/// Prenorm does not know, with those it does.
+/// Reads the keys tokenizer.ggml.*. The tokens are views into the file, which must outlive the tokenizer; `source`
+/// names it in messages. Errors: kBadModel for missing or ill-typed keys; kUnsupported for a tokenizer or pre-tokenizer
+/// that Prenorm does not know, with those it does.
 Result<TokenizerSpec> SpecFromGguf(const Metadata& metadata, const std::string& source);
 
 }  // namespace prenorm

@@ -39,8 +39,10 @@ void ReadEndIds(element config, TokenizerSpec* spec) {
   const auto add = [&](element id) {
     int64_t value = -1;
     if (id.get(value) != simdjson::SUCCESS || value < 0) return;
-    if (static_cast<uint64_t>(value) < spec->tokens.size()) spec->end_tokens.push_back(static_cast<TokenId>(value));
-    else spec->warnings.push_back("eos_token_id " + std::to_string(value) + " is outside the vocabulary: ignored");
+    if (static_cast<uint64_t>(value) < spec->tokens.size())
+      spec->end_tokens.push_back(static_cast<TokenId>(value));
+    else
+      spec->warnings.push_back("eos_token_id " + std::to_string(value) + " is outside the vocabulary: ignored");
   };
   element ids;
   if (config["eos_token_id"].get(ids) != simdjson::SUCCESS) return;
@@ -115,8 +117,10 @@ Result<TokenizerSpec> SpecFromHfFolder(const std::string& folder) try {
     if (const auto error = parser.parse(padded).get(config); error != simdjson::SUCCESS) {
       return NotJson(path, simdjson::error_message(error));
     }
-    if (name == kConfigs[0]) ReadTokenizerConfig(config, !json.ok(), &*spec);
-    else ReadEndIds(config, &*spec);
+    if (name == kConfigs[0])
+      ReadTokenizerConfig(config, !json.ok(), &*spec);
+    else
+      ReadEndIds(config, &*spec);
   }
   AddEndMarkers(&*spec);
   return spec;

@@ -48,7 +48,8 @@ Result<std::string> PatternOf(const TokenizerSpec& spec, element step, bool* is_
 std::string Quote(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x80 && std::string_view("\\^$.|?*+()[]{}#- ").find(c) != std::string_view::npos) {
+    if (static_cast<unsigned char>(c) < 0x80 &&
+        std::string_view("\\^$.|?*+()[]{}#- ").find(c) != std::string_view::npos) {
       out += '\\';
     }
     out += c;
@@ -86,9 +87,12 @@ Status ReadNormalizer(element item, int depth, TokenizerSpec* spec) {
   if (type == "Sequence" && depth < kMaxTokenizerDepth) {
     return ForEach(*spec, item, "normalizers", [&](element e) { return ReadNormalizer(e, depth + 1, spec); });
   }
-  constexpr std::pair<std::string_view, NormKind> kPlain[] = {
-      {"NFC", NormKind::kNfc},   {"NFD", NormKind::kNfd},             {"NFKC", NormKind::kNfkc},
-      {"NFKD", NormKind::kNfkd}, {"Lowercase", NormKind::kLowercase}, {"StripAccents", NormKind::kStripAccents}};
+  constexpr std::pair<std::string_view, NormKind> kPlain[] = {{"NFC", NormKind::kNfc},
+                                                              {"NFD", NormKind::kNfd},
+                                                              {"NFKC", NormKind::kNfkc},
+                                                              {"NFKD", NormKind::kNfkd},
+                                                              {"Lowercase", NormKind::kLowercase},
+                                                              {"StripAccents", NormKind::kStripAccents}};
   for (const auto& [name, kind] : kPlain) {
     if (type != name) continue;
     AddNorm(spec, kind);
@@ -161,9 +165,12 @@ Status ReadMetaspace(element item, TokenizerSpec* spec) {
   if (step.mark.empty()) return Bad(*spec, "Metaspace without replacement");
   const bool prefix = JsonBool(item, "add_prefix_space", true);  // files before prepend_scheme
   const std::string_view scheme = JsonString(item, "prepend_scheme", prefix ? "always" : "never");
-  if (scheme == "always") step.prefix = SpacePrefix::kAlways;
-  else if (scheme == "first") step.prefix = SpacePrefix::kFirst;
-  else if (scheme != "never") return Unsupported(*spec, "prepend_scheme", scheme);
+  if (scheme == "always")
+    step.prefix = SpacePrefix::kAlways;
+  else if (scheme == "first")
+    step.prefix = SpacePrefix::kFirst;
+  else if (scheme != "never")
+    return Unsupported(*spec, "prepend_scheme", scheme);
   step.split = JsonBool(item, "split", true);
   spec->splits.push_back(std::move(step));
   return Status();
@@ -203,7 +210,8 @@ Status ReadPretokenizer(element item, int depth, TokenizerSpec* spec) {
     if (Status status = BehaviorOf(item, kIsolated, *spec, &behavior); !status.ok()) return status;
     return AddSplit("[\\p{P}!-/:-@\\[-`{-~]", behavior, false, spec);
   }
-  if (type == "Whitespace") return AddSplit("[\\p{L}\\p{M}\\p{N}\\p{Pc}]+|[^\\p{L}\\p{M}\\p{N}\\p{Pc}\\s]+", kRemoved, true, spec);
+  if (type == "Whitespace")
+    return AddSplit("[\\p{L}\\p{M}\\p{N}\\p{Pc}]+|[^\\p{L}\\p{M}\\p{N}\\p{Pc}\\s]+", kRemoved, true, spec);
   if (type == "WhitespaceSplit") return AddSplit("\\s", kRemoved, false, spec);
   if (type == "CharDelimiterSplit") return AddSplit(Quote(JsonString(item, "delimiter", " ")), kRemoved, false, spec);
   if (type == "BertPreTokenizer") {

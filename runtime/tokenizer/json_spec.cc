@@ -18,7 +18,9 @@ using simdjson::dom::element;
 
 class JsonTokenizer {
  public:
-  explicit JsonTokenizer(const std::string& source) : tokens_(std::make_shared<StringArena>()) { spec_.source = source; }
+  explicit JsonTokenizer(const std::string& source) : tokens_(std::make_shared<StringArena>()) {
+    spec_.source = source;
+  }
 
   Result<TokenizerSpec> Read(std::string_view json) {
     simdjson::dom::parser parser;
@@ -69,9 +71,8 @@ class JsonTokenizer {
       return Status();
     }
     if (type != "BPE") {
-      return Status(StatusCode::kUnsupported, "tokenizer.json: model \"" + std::string(type) +
-                                                  "\" is not supported\n" + spec_.source +
-                                                  "; supported: BPE, WordPiece, Unigram");
+      return Status(StatusCode::kUnsupported, "tokenizer.json: model \"" + std::string(type) + "\" is not supported\n" +
+                                                  spec_.source + "; supported: BPE, WordPiece, Unigram");
     }
     spec_.kind = TokenModelKind::kBpe;
     spec_.ignore_merges = JsonBool(model, "ignore_merges", false);

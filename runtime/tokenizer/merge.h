@@ -118,8 +118,10 @@ void MergeMany(MergeScratch* scratch, const Lookup& lookup) {
 template <typename Lookup>
 void MergeSymbols(MergeScratch* scratch, const Lookup& lookup) {
   constexpr size_t kFew = 40;  // Words are shorter; at 40 both ways take the same time.
-  if (scratch->symbols.size() <= kFew) MergeFew(scratch, lookup);
-  else MergeMany(scratch, lookup);
+  if (scratch->symbols.size() <= kFew)
+    MergeFew(scratch, lookup);
+  else
+    MergeMany(scratch, lookup);
 }
 
 }  // namespace prenorm

@@ -57,11 +57,15 @@ void CleanText(char32_t c, std::string* out) {
     case UTF8PROC_CATEGORY_CC:  // the other controls that are white space too, such as U+000B and U+0085
     case UTF8PROC_CATEGORY_CF:
     case UTF8PROC_CATEGORY_CN:
-    case UTF8PROC_CATEGORY_CO: return;
-    default: break;
+    case UTF8PROC_CATEGORY_CO:
+      return;
+    default:
+      break;
   }
-  if (IsWhiteSpace(c)) out->push_back(' ');
-  else AppendUtf8(c, out);
+  if (IsWhiteSpace(c))
+    out->push_back(' ');
+  else
+    AppendUtf8(c, out);
 }
 
 bool IsCjkIdeograph(char32_t c) {
@@ -148,26 +152,45 @@ Status ReplaceRegex(const Regex& regex, std::string_view with, std::string* text
 Status Apply(const NormalizerStep& step, std::string* text) {
   using Kind = NormalizerStep::Kind;
   switch (step.kind) {
-    case Kind::kNfc: return UnicodeForm(UTF8PROC_COMPOSE, text);
-    case Kind::kNfd: return UnicodeForm(UTF8PROC_DECOMPOSE, text);
-    case Kind::kNfkc: return UnicodeForm(UTF8PROC_COMPOSE | UTF8PROC_COMPAT, text);
-    case Kind::kNfkd: return UnicodeForm(UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT, text);
-    case Kind::kLowercase: MapChars(text, Lowercase); break;
+    case Kind::kNfc:
+      return UnicodeForm(UTF8PROC_COMPOSE, text);
+    case Kind::kNfd:
+      return UnicodeForm(UTF8PROC_DECOMPOSE, text);
+    case Kind::kNfkc:
+      return UnicodeForm(UTF8PROC_COMPOSE | UTF8PROC_COMPAT, text);
+    case Kind::kNfkd:
+      return UnicodeForm(UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT, text);
+    case Kind::kLowercase:
+      MapChars(text, Lowercase);
+      break;
     case Kind::kStripAccents:
       MapChars(text, [](char32_t c, std::string* out) {
         if (utf8proc_category(static_cast<utf8proc_int32_t>(c)) != UTF8PROC_CATEGORY_MN) AppendUtf8(c, out);
       });
       break;
-    case Kind::kCleanText: MapChars(text, CleanText); break;
-    case Kind::kSpaceCjk: MapChars(text, SpaceCjk); break;
-    case Kind::kStrip: Strip(step.left, step.right, text); break;
-    case Kind::kCollapseSpaces: CollapseSpaces(text); break;
+    case Kind::kCleanText:
+      MapChars(text, CleanText);
+      break;
+    case Kind::kSpaceCjk:
+      MapChars(text, SpaceCjk);
+      break;
+    case Kind::kStrip:
+      Strip(step.left, step.right, text);
+      break;
+    case Kind::kCollapseSpaces:
+      CollapseSpaces(text);
+      break;
     case Kind::kPrepend:
       if (!text->empty()) text->insert(0, step.text);
       break;
-    case Kind::kReplace: ReplaceAll(step.pattern, step.text, text); break;
-    case Kind::kReplaceRegex: return ReplaceRegex(step.regex, step.text, text);
-    case Kind::kCharsmap: *text = step.charsmap->Apply(*text); break;
+    case Kind::kReplace:
+      ReplaceAll(step.pattern, step.text, text);
+      break;
+    case Kind::kReplaceRegex:
+      return ReplaceRegex(step.regex, step.text, text);
+    case Kind::kCharsmap:
+      *text = step.charsmap->Apply(*text);
+      break;
   }
   return Status();
 }

@@ -1,5 +1,5 @@
-// The table of pre-tokenizers. Expressions are facts of the models, as published in their tokenizer.json; each line says
-// which family uses it. All run in linear time in PCRE2: their loops run over single characters.
+// The table of pre-tokenizers. Expressions are facts of the models, as published in their tokenizer.json; each line
+// says which family uses it. All run in linear time in PCRE2: their loops run over single characters.
 #include "runtime/tokenizer/pretokenizers.h"
 
 #include <span>
@@ -15,9 +15,9 @@ using Patterns = std::initializer_list<std::string_view>;
 #define PRENORM_SPACES "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 #define PRENORM_UPPER "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
 #define PRENORM_LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
-#define PRENORM_CASED(SUFFIX)                                            \
-  "[^\\r\\n\\p{L}\\p{N}]?" PRENORM_UPPER "*" PRENORM_LOWER "+" SUFFIX    \
-  "|[^\\r\\n\\p{L}\\p{N}]?" PRENORM_UPPER "+" PRENORM_LOWER "*" SUFFIX
+#define PRENORM_CASED(SUFFIX)                                                                                 \
+  "[^\\r\\n\\p{L}\\p{N}]?" PRENORM_UPPER "*" PRENORM_LOWER "+" SUFFIX "|[^\\r\\n\\p{L}\\p{N}]?" PRENORM_UPPER \
+  "+" PRENORM_LOWER "*" SUFFIX
 #define PRENORM_CJK_KANA "[\\x{4E00}-\\x{9FA5}\\x{3040}-\\x{309F}\\x{30A0}-\\x{30FF}]+"
 #define PRENORM_CJK_HANGUL "[\\x{4E00}-\\x{9FA5}\\x{0800}-\\x{4E00}\\x{AC00}-\\x{D7FF}]+"
 
@@ -27,12 +27,10 @@ using Patterns = std::initializer_list<std::string_view>;
 constexpr std::string_view kGpt2[] = {PRENORM_GPT2_WORDS "|\\s+"};
 // Every digit by itself, then GPT-2's words.
 constexpr std::string_view kDigitsGpt2[] = {"\\p{N}", PRENORM_GPT2_WORDS "|\\s+"};
-constexpr std::string_view kLlama3[] = {PRENORM_CONTRACTIONS
-                                        "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|"
-                                        PRENORM_SPACES};
-constexpr std::string_view kQwen2[] = {PRENORM_CONTRACTIONS
-                                       "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|"
-                                       PRENORM_SPACES};
+constexpr std::string_view kLlama3[] = {
+    PRENORM_CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" PRENORM_SPACES};
+constexpr std::string_view kQwen2[] = {
+    PRENORM_CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" PRENORM_SPACES};
 constexpr std::string_view kQwen35[] = {
     PRENORM_CONTRACTIONS
     "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" PRENORM_SPACES};
@@ -40,14 +38,14 @@ constexpr std::string_view kBailing[] = {
     "'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|"
     "\\s*[\\r\\n]|\\s+(?!\\S)|\\s+"};
 constexpr std::string_view kSeedCoder[] = {
-    PRENORM_CONTRACTIONS
-    "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}\\r\\n]+|" PRENORM_SPACES};
+    PRENORM_CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}\\r\\n]+|" PRENORM_SPACES};
 constexpr std::string_view kTekken[] = {PRENORM_CASED("") "|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" PRENORM_SPACES};
-constexpr std::string_view kGpt4o[] = {PRENORM_CASED("(?:" PRENORM_CONTRACTIONS ")?")
-                                       "|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" PRENORM_SPACES};
+constexpr std::string_view kGpt4o[] = {
+    PRENORM_CASED("(?:" PRENORM_CONTRACTIONS ")?") "|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" PRENORM_SPACES};
 constexpr std::string_view kDeepseekLlm[] = {
     "[\\r\\n]",
-    "\\s?[A-Za-z\\x{B5}\\x{C0}-\\x{D6}\\x{D8}-\\x{F6}\\x{F8}-\\x{1BA}\\x{1BC}-\\x{1BF}\\x{1C4}-\\x{293}\\x{295}-\\x{2AF}"
+    "\\s?[A-Za-z\\x{B5}\\x{C0}-\\x{D6}\\x{D8}-\\x{F6}\\x{F8}-\\x{1BA}\\x{1BC}-\\x{1BF}\\x{1C4}-\\x{293}\\x{295}-\\x{"
+    "2AF}"
     "\\x{370}-\\x{373}\\x{376}\\x{377}\\x{37B}-\\x{37D}\\x{37F}\\x{386}\\x{388}-\\x{38A}\\x{38C}\\x{38E}-\\x{3A1}"
     "\\x{3A3}-\\x{3F5}\\x{3F7}-\\x{481}\\x{48A}-\\x{52F}\\x{531}-\\x{556}\\x{10A0}-\\x{10C5}\\x{13A0}-\\x{13F5}"
     "\\x{13F8}-\\x{13FD}\\x{1C90}-\\x{1CBA}\\x{1CBD}-\\x{1CBF}\\x{1D00}-\\x{1D2B}\\x{1D6B}-\\x{1D77}\\x{1D79}-\\x{1D9A}"
@@ -65,13 +63,13 @@ constexpr std::string_view kDeepseekLlm[] = {
     PRENORM_CJK_HANGUL,
     "\\p{N}+"};
 constexpr std::string_view kDeepseekCoder[] = {"[\\r\\n]", "\\s?\\p{L}+", "\\s?\\p{P}+", PRENORM_CJK_HANGUL, "\\p{N}"};
-constexpr std::string_view kDeepseek3[] = {
-    "\\p{N}{1,3}", PRENORM_CJK_KANA,
-    PRENORM_DEEPSEEK_WORDS " ?[\\p{P}\\p{S}]+[\\r\\n]*|" PRENORM_SPACES};
+constexpr std::string_view kDeepseek3[] = {"\\p{N}{1,3}", PRENORM_CJK_KANA,
+                                           PRENORM_DEEPSEEK_WORDS " ?[\\p{P}\\p{S}]+[\\r\\n]*|" PRENORM_SPACES};
 constexpr std::string_view kFalcon[] = {"[\\p{P}$+<=>^~|`]+", PRENORM_GPT2_WORDS, "[0-9][0-9][0-9]"};
 // What files without a name of their own were split by for years.
 constexpr std::string_view kDefault[] = {"[\\p{P}$+<=>^~|]+", PRENORM_GPT2_WORDS, "\\p{N}+", "[0-9][0-9][0-9]"};
-constexpr std::string_view kBloom[] = {" ?[^(\\s|.,!?\\x{2026}\\x{3002}\\x{FF0C}\\x{3001}\\x{0964}\\x{06D4}\\x{060C})]+"};
+constexpr std::string_view kBloom[] = {
+    " ?[^(\\s|.,!?\\x{2026}\\x{3002}\\x{FF0C}\\x{3001}\\x{0964}\\x{06D4}\\x{060C})]+"};
 constexpr std::string_view kViking[] = {
     " ?[^(\\s|.,!?\\x{2026}\\x{3002}\\x{FF0C}\\x{3001}\\x{0964}\\x{06D4}\\x{060C})]+", "\\p{N}"};
 constexpr std::string_view kNewlines[] = {"[^\\n]+|\\n+"};
@@ -79,9 +77,9 @@ constexpr std::string_view kWords[] = {"\\S+"};
 // Digits by three from the right.
 #define PRENORM_DIGITS_FROM_RIGHT "\\p{N}{1,3}(?=(?:\\p{N}{3})*+(?!\\p{N}))"
 constexpr std::string_view kSuperBpe[] = {"\\p{N}+", "(?=(\\d{3})+(?!\\d))"};
-constexpr std::string_view kTinyAya[] = {"\\d{1,3}(?=(?:\\d{3})*\\b)",
-                                         PRENORM_CASED("(?:" PRENORM_CONTRACTIONS ")?")
-                                         "|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" PRENORM_SPACES};
+constexpr std::string_view kTinyAya[] = {
+    "\\d{1,3}(?=(?:\\d{3})*\\b)",
+    PRENORM_CASED("(?:" PRENORM_CONTRACTIONS ")?") "|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" PRENORM_SPACES};
 constexpr std::string_view kAfmoe[] = {
     PRENORM_DIGITS_FROM_RIGHT,
     "[\\x{4E00}-\\x{9FFF}\\x{3400}-\\x{4DBF}\\x{F900}-\\x{FAFF}\\x{3040}-\\x{309F}\\x{30A0}-\\x{30FF}"
@@ -91,31 +89,34 @@ constexpr std::string_view kAfmoe[] = {
 constexpr std::string_view kSpark[] = {"\\p{N}{1,3}", PRENORM_CJK_KANA,
                                        PRENORM_DEEPSEEK_WORDS " ?[\\p{P}\\p{S}]+|[\\r\\n]|\\s+(?!\\S)|\\s+", "\\p{N}"};
 constexpr std::string_view kYoutu[] = {
-    "[\\x{AC00}-\\x{D7A3}\\x{3131}-\\x{318E}]+|[\\x{FF01}\\x{2026}\\x{201C}\\x{201D}\\x{2018}\\x{2019}\\x{2014}\\x{FF1A}"
+    "[\\x{AC00}-\\x{D7A3}\\x{3131}-\\x{318E}]+|[\\x{FF01}\\x{2026}\\x{201C}\\x{201D}\\x{2018}\\x{2019}\\x{2014}\\x{"
+    "FF1A}"
     "\\x{FF1B}\\x{FF0C}\\x{3001}-\\x{303F}\\x{FE30}-\\x{FE4F}]+|[\\x{3105}-\\x{312F}]+|" PRENORM_CJK_KANA,
     PRENORM_CASED("(?:" PRENORM_CONTRACTIONS ")?") "|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" PRENORM_SPACES};
 // Letters that are no Han characters stand in for the set difference that PCRE2 has not.
 #define PRENORM_NO_HAN "(?:(?!\\p{Han})"
-constexpr std::string_view kKimi[] = {
-    "\\p{Han}+|[^\\r\\n\\p{L}\\p{N}]?" PRENORM_NO_HAN PRENORM_UPPER ")*" PRENORM_NO_HAN PRENORM_LOWER
-    ")+(?:" PRENORM_CONTRACTIONS ")?|[^\\r\\n\\p{L}\\p{N}]?" PRENORM_NO_HAN PRENORM_UPPER ")+" PRENORM_NO_HAN PRENORM_LOWER
-    ")*(?:" PRENORM_CONTRACTIONS ")?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" PRENORM_SPACES};
+constexpr std::string_view kKimi[] = {"\\p{Han}+|[^\\r\\n\\p{L}\\p{N}]?" PRENORM_NO_HAN PRENORM_UPPER
+                                      ")*" PRENORM_NO_HAN PRENORM_LOWER ")+(?:" PRENORM_CONTRACTIONS
+                                      ")?|[^\\r\\n\\p{L}\\p{N}]?" PRENORM_NO_HAN PRENORM_UPPER
+                                      ")+" PRENORM_NO_HAN PRENORM_LOWER ")*(?:" PRENORM_CONTRACTIONS
+                                      ")?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" PRENORM_SPACES};
 constexpr std::string_view kJais2[] = {
     PRENORM_CONTRACTIONS
-    "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s{512}(?!\\S)|\\s{256}(?!\\S)|"
+    "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| "
+    "?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s{512}(?!\\S)|\\s{256}(?!\\S)|"
     "\\s{128}(?!\\S)|\\s{64}(?!\\S)|\\s{32}(?!\\S)|\\s{16}(?!\\S)|\\s{8}(?!\\S)|\\s{4}(?!\\S)|\\s{1,2}(?!\\S)|\\s"};
 constexpr std::string_view kExaoneMoe[] = {
     PRENORM_CONTRACTIONS
     "|[^\\r\\n\\p{L}\\p{N}]?(?:\\p{L}\\p{M}*(?: \\p{L}\\p{M}*)*)+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]?|"
     "\\s*[\\r\\n]|\\s+(?!\\S)|\\s+"};
-constexpr std::string_view kChameleon[] = {"<sentinel:[0-9]+>", "(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z",
-                                           "([\\t\\n]|    |  )", "\\p{N}", "[\\p{P}!-/:-@\\[-`{-~]",
-                                           PRENORM_GPT2_WORDS "|\\s+"};
+constexpr std::string_view kChameleon[] = {"<sentinel:[0-9]+>",      "(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z",
+                                           "([\\t\\n]|    |  )",     "\\p{N}",
+                                           "[\\p{P}!-/:-@\\[-`{-~]", PRENORM_GPT2_WORDS "|\\s+"};
 constexpr std::string_view kUfakzeka[] = {
     "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" PRENORM_SPACES};
 constexpr std::string_view kMiniCpm5[] = {
-    "\\p{N}{1,3}", PRENORM_CONTRACTIONS
-    "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}+| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" PRENORM_SPACES};
+    "\\p{N}{1,3}",
+    PRENORM_CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}+| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" PRENORM_SPACES};
 constexpr std::string_view kLaguna[] = {"[^\\n]+|\\n+", kQwen2[0]};
 
 /// What a name implies beyond the cuts.
@@ -124,7 +125,7 @@ enum Traits : unsigned {
   kNfc = 1,
   kIgnoreMerges = 2,
   kBos = 4,
-  kText = 8,  // not byte-level,
+  kText = 8,         // not byte-level,
   kMarkSpaces = 16,  // ... with U+2581 for spaces
 };
 

@@ -12,8 +12,9 @@ namespace prenorm {
 namespace {
 
 // PCRE2's \s also takes U+180E, which lost White_Space in Unicode 6.3. As members of a class:
-constexpr std::string_view kSpaceMembers = "\\x09-\\x0D\\x20\\x85\\xA0\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}"
-                                           "\\x{202F}\\x{205F}\\x{3000}";
+constexpr std::string_view kSpaceMembers =
+    "\\x09-\\x0D\\x20\\x85\\xA0\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}"
+    "\\x{202F}\\x{205F}\\x{3000}";
 
 constexpr size_t kJitStackStart = 32 * 1024;
 constexpr size_t kJitStackMax = 64 * 1024 * 1024;
@@ -24,9 +25,12 @@ size_t ClassPart(std::string_view pattern, size_t begin) {
   if (pattern.substr(at).starts_with('^')) ++at;
   if (pattern.substr(at).starts_with(']')) ++at;  // A member.
   for (; at < pattern.size(); ++at) {
-    if (pattern[at] == '\\') ++at;
-    else if (pattern[at] == ']') return at + 1;
-    else if (pattern.substr(at).starts_with("&&[")) return at;
+    if (pattern[at] == '\\')
+      ++at;
+    else if (pattern[at] == ']')
+      return at + 1;
+    else if (pattern.substr(at).starts_with("&&["))
+      return at;
   }
   return std::string_view::npos;
 }
@@ -82,8 +86,10 @@ std::string Translate(std::string_view pattern) {
       }
       continue;
     }
-    if (c == '[' && !in_class) in_class = true;
-    else if (c == ']' && in_class) in_class = false;
+    if (c == '[' && !in_class)
+      in_class = true;
+    else if (c == ']' && in_class)
+      in_class = false;
     out += c;
   }
   return out;
@@ -122,21 +128,20 @@ Result<Regex> Regex::Compile(std::string_view pattern) {
   const std::string translated = Translate(RewriteIntersections(pattern));
   int error = 0;
   PCRE2_SIZE offset = 0;
-  pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
-                                   PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &offset,
-                                   nullptr);
+  pcre2_code* code =
+      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
+                    PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr);
   if (code == nullptr) {
     const bool no_memory = error == PCRE2_ERROR_HEAP_FAILED;
     return Status(no_memory ? StatusCode::kOutOfMemory : StatusCode::kUnsupported,
-                  "regular expression of the tokenizer: " + ErrorText(error) + "\n" + std::string(pattern) + " (at byte " +
-                      std::to_string(offset) + " of its translation)");
+                  "regular expression of the tokenizer: " + ErrorText(error) + "\n" + std::string(pattern) +
+                      " (at byte " + std::to_string(offset) + " of its translation)");
   }
   // Without JIT (a system that forbids executable memory) pcre2_match interprets: slower, same result.
   (void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
   Regex regex;
-  regex.code_ = std::shared_ptr<const void>(code, [](const void* p) {
-    pcre2_code_free(static_cast<pcre2_code*>(const_cast<void*>(p)));
-  });
+  regex.code_ = std::shared_ptr<const void>(
+      code, [](const void* p) { pcre2_code_free(static_cast<pcre2_code*>(const_cast<void*>(p))); });
   return regex;
 }
 

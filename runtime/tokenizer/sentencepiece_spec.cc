@@ -30,14 +30,18 @@ class Message {
     if (!Varint(&tag)) return false;
     *field = Field{tag >> 3, 0, {}};
     switch (tag & 7) {
-      case 0: return Varint(&field->varint);
-      case 1: return Take(8, &field->bytes);
+      case 0:
+        return Varint(&field->varint);
+      case 1:
+        return Take(8, &field->bytes);
       case 2: {
         uint64_t size = 0;
         return Varint(&size) && Take(size, &field->bytes);
       }
-      case 5: return Take(4, &field->bytes);
-      default: return ok_ = false;
+      case 5:
+        return Take(4, &field->bytes);
+      default:
+        return ok_ = false;
     }
   }
   bool ok() const { return ok_; }
@@ -80,9 +84,12 @@ class SentencePieceReader {
     Message model(bytes);
     for (Field field; model.Next(&field);) {
       bool ok = true;
-      if (field.number == kPieces) ok = ReadPiece(field.bytes);
-      else if (field.number == kTrainer) ok = ReadTrainer(field.bytes);
-      else if (field.number == kNormalizer) ok = ReadNormalizer(field.bytes);
+      if (field.number == kPieces)
+        ok = ReadPiece(field.bytes);
+      else if (field.number == kTrainer)
+        ok = ReadTrainer(field.bytes);
+      else if (field.number == kNormalizer)
+        ok = ReadNormalizer(field.bytes);
       if (!ok) return Bad();
     }
     if (!model.ok() || spec_.tokens.empty()) return Bad();
@@ -98,10 +105,12 @@ class SentencePieceReader {
     uint64_t type = 1;
     Message piece(bytes);
     for (Field field; piece.Next(&field);) {
-      if (field.number == kPieceText) text = field.bytes;
+      if (field.number == kPieceText)
+        text = field.bytes;
       else if (field.number == kPieceScore && field.bytes.size() == sizeof(score))
         std::memcpy(&score, field.bytes.data(), sizeof(score));
-      else if (field.number == kPieceType) type = field.varint;
+      else if (field.number == kPieceType)
+        type = field.varint;
     }
     if (spec_.tokens.size() >= kMaxTokens) return false;
     spec_.tokens.push_back(arena_->Copy(text));
@@ -114,11 +123,16 @@ class SentencePieceReader {
     Message trainer(bytes);
     for (Field field; trainer.Next(&field);) {
       const auto id = static_cast<int32_t>(field.varint);  // negative ids are ten-byte varints
-      if (field.number == kModelType) model_type_ = field.varint;
-      else if (field.number == kTreatSpaceAsSuffix) space_is_suffix_ = field.varint != 0;
-      else if (field.number == kUnkId) unk_ = id;
-      else if (field.number == kBosId) bos_ = id;
-      else if (field.number == kEosId) eos_ = id;
+      if (field.number == kModelType)
+        model_type_ = field.varint;
+      else if (field.number == kTreatSpaceAsSuffix)
+        space_is_suffix_ = field.varint != 0;
+      else if (field.number == kUnkId)
+        unk_ = id;
+      else if (field.number == kBosId)
+        bos_ = id;
+      else if (field.number == kEosId)
+        eos_ = id;
     }
     return trainer.ok();
   }
@@ -126,10 +140,14 @@ class SentencePieceReader {
   bool ReadNormalizer(std::string_view bytes) {
     Message normalizer(bytes);
     for (Field field; normalizer.Next(&field);) {
-      if (field.number == kCharsmapBytes) charsmap_ = field.bytes;
-      else if (field.number == kAddDummyPrefix) dummy_prefix_ = field.varint != 0;
-      else if (field.number == kRemoveExtraSpaces) remove_extra_ = field.varint != 0;
-      else if (field.number == kEscapeSpaces) escape_ = field.varint != 0;
+      if (field.number == kCharsmapBytes)
+        charsmap_ = field.bytes;
+      else if (field.number == kAddDummyPrefix)
+        dummy_prefix_ = field.varint != 0;
+      else if (field.number == kRemoveExtraSpaces)
+        remove_extra_ = field.varint != 0;
+      else if (field.number == kEscapeSpaces)
+        escape_ = field.varint != 0;
     }
     return normalizer.ok();
   }
@@ -143,14 +161,14 @@ class SentencePieceReader {
   Result<TokenizerSpec> Finish() {
     constexpr uint64_t kUnigramType = 1, kBpeType = 2;
     if (model_type_ != kUnigramType && model_type_ != kBpeType) {
-      return Status(StatusCode::kUnsupported, "SentencePiece model of type " + std::to_string(model_type_) +
-                                                  "\n" + spec_.source + "; supported: unigram (1), bpe (2)");
+      return Status(StatusCode::kUnsupported, "SentencePiece model of type " + std::to_string(model_type_) + "\n" +
+                                                  spec_.source + "; supported: unigram (1), bpe (2)");
     }
     if (space_is_suffix_ || !escape_) {
-      return Status(StatusCode::kUnsupported, std::string("SentencePiece model with ") +
-                                                  (space_is_suffix_ ? "treat_whitespace_as_suffix"
-                                                                    : "escape_whitespaces = false") +
-                                                  " is not supported\n" + spec_.source);
+      return Status(StatusCode::kUnsupported,
+                    std::string("SentencePiece model with ") +
+                        (space_is_suffix_ ? "treat_whitespace_as_suffix" : "escape_whitespaces = false") +
+                        " is not supported\n" + spec_.source);
     }
     spec_.kind = model_type_ == kBpeType ? TokenModelKind::kSpm : TokenModelKind::kUnigram;
     spec_.decoder = DecoderKind::kMarkedSpaces;
@@ -190,9 +208,7 @@ class SentencePieceReader {
     }
   }
 
-  TokenId InVocabulary(int32_t id) const {
-    return id >= 0 && static_cast<size_t>(id) < spec_.tokens.size() ? id : -1;
-  }
+  TokenId InVocabulary(int32_t id) const { return id >= 0 && static_cast<size_t>(id) < spec_.tokens.size() ? id : -1; }
 
   TokenizerSpec spec_;
   std::shared_ptr<StringArena> arena_;

@@ -14,21 +14,29 @@ class PieceJoiner {
 
   void Add(size_t begin, size_t end, bool is_match) {
     switch (behavior_) {
-      case SplitBehavior::kIsolated: Emit(begin, end); break;
+      case SplitBehavior::kIsolated:
+        Emit(begin, end);
+        break;
       case SplitBehavior::kRemoved:
         if (!is_match) Emit(begin, end);
         break;
       case SplitBehavior::kMergedWithPrevious:
-        if (is_match && begin > 0 && open_ && !last_was_match_) Extend(end);
-        else Start(begin, end);
+        if (is_match && begin > 0 && open_ && !last_was_match_)
+          Extend(end);
+        else
+          Start(begin, end);
         break;
       case SplitBehavior::kMergedWithNext:
-        if (!is_match && open_ && last_was_match_) Extend(end);
-        else Start(begin, end);
+        if (!is_match && open_ && last_was_match_)
+          Extend(end);
+        else
+          Start(begin, end);
         break;
       case SplitBehavior::kContiguous:
-        if (open_ && is_match == last_was_match_) Extend(end);
-        else Start(begin, end);
+        if (open_ && is_match == last_was_match_)
+          Extend(end);
+        else
+          Start(begin, end);
         break;
     }
     last_was_match_ = is_match;
@@ -89,8 +97,10 @@ void Splitter::SplitByMetaspace(const SplitStep& step, std::string_view piece, b
   std::string text;
   text.reserve(piece.size() * 2 + step.mark.size());
   for (const char c : piece) {
-    if (c == ' ') text += step.mark;
-    else text += c;
+    if (c == ' ')
+      text += step.mark;
+    else
+      text += c;
   }
   const bool wanted = step.prefix == SpacePrefix::kAlways || (step.prefix == SpacePrefix::kFirst && at_start);
   if (wanted && !std::string_view(text).starts_with(step.mark)) text.insert(0, step.mark);
@@ -120,11 +130,15 @@ Status Splitter::Split(const SplitSteps& steps, std::string_view text, bool at_s
         case SplitStep::Kind::kRegex:
           if (Status status = SplitByRegex(step, piece); !status.ok()) return status;
           break;
-        case SplitStep::Kind::kMetaspace: SplitByMetaspace(step, piece, at_start && i == 0); break;
+        case SplitStep::Kind::kMetaspace:
+          SplitByMetaspace(step, piece, at_start && i == 0);
+          break;
         case SplitStep::Kind::kLeadingSpace: {
           size_t offset = 0;
-          if (IsWhiteSpace(NextChar(piece, &offset))) next_.push_back(piece);
-          else next_.push_back(changed_.emplace_back(" ").append(piece));
+          if (IsWhiteSpace(NextChar(piece, &offset)))
+            next_.push_back(piece);
+          else
+            next_.push_back(changed_.emplace_back(" ").append(piece));
           break;
         }
       }

@@ -42,7 +42,8 @@ class Spm : public TextModel {
       std::string_view text = vocabulary.tokens[id];
       while (text.starts_with(kSpaceMark)) text.remove_prefix(kSpaceMark.size());
       // Most tokens do not even have the mark's first byte, and that is quicker to see.
-      if (text.find(kSpaceMark[0]) != std::string_view::npos && text.find(kSpaceMark) != std::string_view::npos) return true;
+      if (text.find(kSpaceMark[0]) != std::string_view::npos && text.find(kSpaceMark) != std::string_view::npos)
+        return true;
     }
     return false;
   }

@@ -20,7 +20,8 @@ namespace {
 using Ranges = std::vector<std::pair<size_t, size_t>>;
 
 bool Covers(const Ranges& ranges, size_t begin, size_t end) {
-  const auto after = std::partition_point(ranges.begin(), ranges.end(), [&](const auto& r) { return r.first <= begin; });
+  const auto after =
+      std::partition_point(ranges.begin(), ranges.end(), [&](const auto& r) { return r.first <= begin; });
   return after != ranges.begin() && std::prev(after)->second >= end;
 }
 
@@ -140,11 +141,15 @@ Result<std::vector<TokenId>> Tokenizer::EncodeSegments(std::span<const TextSegme
   } else {
     for (const TextSegment& segment : segments) {
       const size_t begin = joined.size();
-      if (IsValidUtf8(segment.text)) joined += segment.text;
-      else joined += ReplaceInvalidUtf8(segment.text);
+      if (IsValidUtf8(segment.text))
+        joined += segment.text;
+      else
+        joined += ReplaceInvalidUtf8(segment.text);
       if (!segment.parse_special || joined.size() == begin) continue;
-      if (!parsed.empty() && parsed.back().second == begin) parsed.back().second = joined.size();
-      else parsed.emplace_back(begin, joined.size());
+      if (!parsed.empty() && parsed.back().second == begin)
+        parsed.back().second = joined.size();
+      else
+        parsed.emplace_back(begin, joined.size());
     }
     text = joined;
   }
@@ -158,8 +163,8 @@ Result<std::vector<TokenId>> Tokenizer::EncodeSegments(std::span<const TextSegme
     ids.resize(std::min(ids.size(), max_tokens - std::min(max_tokens, others)));
   }
   if (add_special) {
-    const bool there = !prefix.empty() && ids.size() >= prefix.size() &&
-                       std::equal(prefix.begin(), prefix.end(), ids.begin());
+    const bool there =
+        !prefix.empty() && ids.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), ids.begin());
     if (!there) ids.insert(ids.begin(), prefix.begin(), prefix.end());
     ids.insert(ids.end(), impl_->spec.suffix.begin(), impl_->spec.suffix.end());
   }
@@ -174,7 +179,8 @@ std::string Tokenizer::Piece(TokenId id, bool with_special) const {
   const std::string_view text = vocabulary.tokens[static_cast<size_t>(id)];
   switch (vocabulary.TypeOf(id)) {
     case TokenType::kControl:
-    case TokenType::kUnknown: return with_special ? std::string(text) : std::string();
+    case TokenType::kUnknown:
+      return with_special ? std::string(text) : std::string();
     case TokenType::kByte: {
       const auto byte = std::find(vocabulary.byte_tokens.begin(), vocabulary.byte_tokens.end(), id);
       if (byte == vocabulary.byte_tokens.end()) return std::string(text);
@@ -183,11 +189,14 @@ std::string Tokenizer::Piece(TokenId id, bool with_special) const {
     case TokenType::kUserDefined:
       return impl_->spec.decoder == DecoderKind::kByteLevel ? std::string(text) : UnmarkSpaces(text);
     case TokenType::kNormal:
-    case TokenType::kUnused: break;
+    case TokenType::kUnused:
+      break;
   }
   switch (impl_->spec.decoder) {
-    case DecoderKind::kByteLevel: return DecodeByteLevel(text);
-    case DecoderKind::kMarkedSpaces: return UnmarkSpaces(text);
+    case DecoderKind::kByteLevel:
+      return DecodeByteLevel(text);
+    case DecoderKind::kMarkedSpaces:
+      return UnmarkSpaces(text);
     case DecoderKind::kWordPiece: {
       const std::string& continuing = impl_->spec.continuing_prefix;
       if (continuing.empty()) return UnmarkSpaces(text);

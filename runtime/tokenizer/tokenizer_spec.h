@@ -33,9 +33,9 @@ enum class TokenType : uint8_t {
 
 /// How pieces become text.
 enum class DecoderKind {
-  kByteLevel,  ///< Each character of a token stands for a byte (GPT-2).
+  kByteLevel,     ///< Each character of a token stands for a byte (GPT-2).
   kMarkedSpaces,  ///< U+2581 is a space, byte tokens are bytes (SentencePiece).
-  kWordPiece,  ///< As kMarkedSpaces, or a space before each token without the continuation prefix.
+  kWordPiece,     ///< As kMarkedSpaces, or a space before each token without the continuation prefix.
 };
 
 /// A merge of two neighbours; its rank is its index.
@@ -59,7 +59,7 @@ struct AddedToken {
 struct TokenizerSpec {
   std::shared_ptr<const void> storage;
   std::shared_ptr<const void> merge_storage;  ///< What `merges` alone point into; freed once they are tables.
-  std::string source;  ///< File name for messages.
+  std::string source;                         ///< File name for messages.
 
   TokenModelKind kind = TokenModelKind::kBpe;
   std::vector<std::string_view> tokens;  ///< By id. At most kMaxTokens, each at most kMaxTokenBytes.
@@ -91,10 +91,9 @@ struct TokenizerSpec {
   std::vector<std::string> warnings;
 };
 
-
 /// Checks the description and builds the tables. Errors: kBadModel for a description that contradicts itself (ids
-/// outside the vocabulary, merges of unknown tokens, too many or too long tokens); kUnsupported for a regular expression
-/// that PCRE2 does not take.
+/// outside the vocabulary, merges of unknown tokens, too many or too long tokens); kUnsupported for a regular
+/// expression that PCRE2 does not take.
 Result<std::unique_ptr<Tokenizer>> BuildTokenizer(TokenizerSpec spec);
 
 }  // namespace prenorm

@@ -78,9 +78,12 @@ char32_t NextChar(std::string_view text, size_t* offset) {
   const size_t n = Utf8Length(static_cast<char>(p[0]));
   *offset += n;
   switch (n) {
-    case 1: return p[0];
-    case 2: return static_cast<char32_t>((p[0] & 0x1F) << 6 | (p[1] & 0x3F));
-    case 3: return static_cast<char32_t>((p[0] & 0x0F) << 12 | (p[1] & 0x3F) << 6 | (p[2] & 0x3F));
+    case 1:
+      return p[0];
+    case 2:
+      return static_cast<char32_t>((p[0] & 0x1F) << 6 | (p[1] & 0x3F));
+    case 3:
+      return static_cast<char32_t>((p[0] & 0x0F) << 12 | (p[1] & 0x3F) << 6 | (p[2] & 0x3F));
     default:
       return static_cast<char32_t>((p[0] & 0x07) << 18 | (p[1] & 0x3F) << 12 | (p[2] & 0x3F) << 6 | (p[3] & 0x3F));
   }
@@ -105,8 +108,8 @@ void AppendUtf8(char32_t c, std::string* out) {
 }
 
 bool IsWhiteSpace(char32_t c) {
-  return (c >= 0x09 && c <= 0x0D) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
-         c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+  return (c >= 0x09 && c <= 0x0D) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 ||
+         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
 bool IsWordChar(char32_t c) {
@@ -122,8 +125,10 @@ bool IsWordChar(char32_t c) {
     case UTF8PROC_CATEGORY_ND:
     case UTF8PROC_CATEGORY_NL:
     case UTF8PROC_CATEGORY_NO:
-    case UTF8PROC_CATEGORY_PC: return true;
-    default: return false;
+    case UTF8PROC_CATEGORY_PC:
+      return true;
+    default:
+      return false;
   }
 }
 

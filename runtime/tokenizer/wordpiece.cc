@@ -22,7 +22,8 @@ class WordPiece : public TextModel {
     for (size_t offset = 0; offset < word.size(); offset += Utf8Length(word[offset])) ++chars;
     bool known = chars <= max_word_chars_;
     for (size_t begin = 0; known && begin < word.size();) {
-      const size_t size = LongestToken(word.substr(begin), begin == 0 ? word_prefix_ : continuing_prefix_, scratch, out);
+      const size_t size =
+          LongestToken(word.substr(begin), begin == 0 ? word_prefix_ : continuing_prefix_, scratch, out);
       known = size > 0;
       begin += size;
     }

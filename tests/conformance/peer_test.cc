@@ -109,7 +109,9 @@ TEST_F(PeerTest, Phi3MarkersSwallowTheSpaceAfterThem) {  // T17
 TEST_F(PeerTest, EveryVocabularyRoundTrips) {  // T11, T18, T23, T29
   for (const char* name : {"gpt-2", "llama-bpe", "llama-spm", "phi-3"}) {
     const Tokenizer& t = Load(name);
-    for (const char* text : {"u != v , w . k ?", "This is a test string", "👨‍👩‍👧‍👦 ❤️ 🇪🇺 កាន់តែ 한국어 e\xCC\x81", "  two\t\n"}) {
+    for (const char* text :
+         {"u != v , w . k ?", "This is a test string",
+          "👨‍👩‍👧‍👦 ❤️ 🇪🇺 កាន់តែ 한국어 e\xCC\x81", "  two\t\n"}) {
       const Ids ids = Encode(t, text);
       EXPECT_EQ(t.Decode(ids), text) << name;
       StreamDecoder stream(t);

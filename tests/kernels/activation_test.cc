@@ -30,15 +30,19 @@ INSTANTIATE_TEST_SUITE_P(Targets, ActivationTest, ::testing::ValuesIn(RunnableTa
 long double Exact(Gate act, float value) {
   const long double x = value;
   switch (act) {
-    case Gate::kSilu: return x / (1.0L + std::exp(-x));
+    case Gate::kSilu:
+      return x / (1.0L + std::exp(-x));
     // 1 + tanh(u) = 2 / (1 + e^-2u): the definition itself cancels even in long double.
     case Gate::kGeluTanh: {
       const long double u = std::sqrt(2.0L / std::acos(-1.0L)) * (x + 0.044715L * x * x * x);
       return x / (1.0L + std::exp(-2.0L * u));
     }
-    case Gate::kGeluErf: return 0.5L * x * std::erfc(-x / std::sqrt(2.0L));
-    case Gate::kRelu: return std::max(x, 0.0L);
-    case Gate::kReluSquared: return x > 0.0L ? x * x : 0.0L;
+    case Gate::kGeluErf:
+      return 0.5L * x * std::erfc(-x / std::sqrt(2.0L));
+    case Gate::kRelu:
+      return std::max(x, 0.0L);
+    case Gate::kReluSquared:
+      return x > 0.0L ? x * x : 0.0L;
   }
   return 0.0L;
 }

@@ -24,7 +24,8 @@ namespace {
 
 template <typename In, typename Out>
 void Copy(const In* in, Out* out, size_t count) {
-  MapRow(RowTag(), count, out, [](hn::Vec<RowTag> v) HWY_ATTR { return v; }, in);
+  MapRow(
+      RowTag(), count, out, [](hn::Vec<RowTag> v) HWY_ATTR { return v; }, in);
 }
 
 void TestKnownRoundings() {  // N25
@@ -66,8 +67,9 @@ void TestAllBf16() {
     // The value form agrees with the stored form.
     const RowTag df;
     std::vector<float> rounded(65536);
-    MapRow(df, 65536, rounded.data(), [&](hn::Vec<RowTag> v) HWY_ATTR { return RoundToBf16(df, v); },
-           static_cast<const float*>(in.data()));
+    MapRow(
+        df, 65536, rounded.data(), [&](hn::Vec<RowTag> v) HWY_ATTR { return RoundToBf16(df, v); },
+        static_cast<const float*>(in.data()));
     for (size_t i = 0; i < 65536; ++i) {
       ASSERT_EQ(std::bit_cast<uint32_t>(rounded[i]), uint32_t{ToBf16(in[i]).bits} << 16) << i;
     }

@@ -31,12 +31,18 @@ std::vector<size_t> ScaleOffsets(DType type) {
     case DType::kQ4_1:
     case DType::kQ5_1:
     case DType::kQ4_K:
-    case DType::kQ5_K: return {0, 2};
-    case DType::kQ2_K: return {80, 82};
-    case DType::kQ3_K: return {108};
-    case DType::kQ6_K: return {208};
-    case DType::kMXFP4: return {};
-    default: return {0};
+    case DType::kQ5_K:
+      return {0, 2};
+    case DType::kQ2_K:
+      return {80, 82};
+    case DType::kQ3_K:
+      return {108};
+    case DType::kQ6_K:
+      return {208};
+    case DType::kMXFP4:
+      return {};
+    default:
+      return {0};
   }
 }
 

@@ -122,7 +122,7 @@ inline const std::vector<size_t>& CorpusLengths() {
 #if PRENORM_EMULATED  // Where long double is software in an emulator, the longest rows would take minutes.
   static const std::vector<size_t> lengths = {1, 2, 3, 7, 8, 15, 16, 17, 63, 64, 65, 127, 576, 2048};
 #else
-  static const std::vector<size_t> lengths = {1,  2,   3,   7,   8,   15,   16,   17,   63,    64,
+  static const std::vector<size_t> lengths = {1,  2,   3,   7,   8,    15,   16,   17,    63,   64,
                                               65, 127, 576, 768, 2048, 4096, 8192, 16384, 65537};
 #endif
   return lengths;

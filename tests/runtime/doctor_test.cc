@@ -21,13 +21,15 @@ class DoctorTest : public testing::Test {
  protected:
   void SetUp() override {
     root_ = (fs::path(testing::TempDir()) /
-             (std::string("doctor ") + testing::UnitTest::GetInstance()->current_test_info()->name())).string();
+             (std::string("doctor ") + testing::UnitTest::GetInstance()->current_test_info()->name()))
+                .string();
     fs::remove_all(root_);
     // A machine without a fault: one that has as many processors as the mask of this process.
     Write("/proc/cpuinfo", "processor : 0\nmodel name : Test CPU\nflags\t\t: fpu avx avx2 fma\n");
     Write("/proc/meminfo", "MemTotal:       16000000 kB\nMemFree: 1 kB\nMemAvailable:   8000000 kB\n");
     Write("/proc/loadavg", "0.10 0.20 0.30 1/100 1234\n");
-    Write("/proc/self/maps", "1-2 r-xp 0 fe:00 1 /usr/lib/libgomp.so.1.0.0\n1-2 r--p 0 fe:00 1 /usr/lib/libgomp.so.1.0.0\n");
+    Write("/proc/self/maps",
+          "1-2 r-xp 0 fe:00 1 /usr/lib/libgomp.so.1.0.0\n1-2 r--p 0 fe:00 1 /usr/lib/libgomp.so.1.0.0\n");
     Write("/proc/self/cgroup", "0::/box\n");
     Write("/sys/devices/system/cpu/online", "0\n");
     Write("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");

@@ -1,5 +1,5 @@
-// Limits of runtime/limits.h one above, and at their value where that takes no gigabytes. Those of templates: chat_template_limits_test.cc; of
-// regular expressions: pretokenizer_test.cc.
+// Limits of runtime/limits.h one above, and at their value where that takes no gigabytes. Those of templates:
+// chat_template_limits_test.cc; of regular expressions: pretokenizer_test.cc.
 #include "runtime/limits.h"
 
 #include <gtest/gtest.h>
@@ -176,9 +176,9 @@ TEST(LimitsTest, MergesAndNestingOfATokenizer) {
   const auto nested = [](int depth) {
     std::string normalizer = R"({"type": "NFC"})";
     for (int i = 0; i < depth; ++i) normalizer = R"({"type": "Sequence", "normalizers": [)" + normalizer + "]}";
-    return Error(SpecFromTokenizerJson(R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "normalizer": )" +
-                                           normalizer + "}",
-                                       "tokenizer.json")
+    return Error(SpecFromTokenizerJson(
+                     R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "normalizer": )" + normalizer + "}",
+                     "tokenizer.json")
                      .status());
   };
   EXPECT_EQ(nested(kMaxTokenizerDepth), "");

@@ -69,8 +69,8 @@ TEST_F(OpWorkTest, NormsAndAttentionCountAsOnPaper) {
   EXPECT_EQ(attention.bytes,
             2 * 8 * config.n_kv_heads * config.head_dim * 2 + 2 * 3 * config.n_heads * config.head_dim * 4);
   // 34 bytes hold 32 values of an int8 cache.
-  const OpWork int8 = WorkOf(*model_, OpKind::kAttention, OpSite::kAttention, 0,
-                             {.tokens = 3, .position = 5, .cache = DType::kQ8_0});
+  const OpWork int8 =
+      WorkOf(*model_, OpKind::kAttention, OpSite::kAttention, 0, {.tokens = 3, .position = 5, .cache = DType::kQ8_0});
   EXPECT_EQ(int8.cold_bytes, 2 * 8 * config.n_kv_heads * config.head_dim / 32 * 34);
 }
 

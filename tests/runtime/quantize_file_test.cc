@@ -105,7 +105,8 @@ TEST_F(QuantizeFileTest, HoldsTheRowsThatTheEncoderGives) {
 TEST_F(QuantizeFileTest, WritesTheSameBytesWithAnyNumberOfThreads) {
   WriteFrom(Model());
   const auto file_of = [&](int threads) {
-    const Result<QuantizeReport> report = QuantizeFile(from_, to_, {.recipe = "Q5_K_M", .progress = nullptr, .threads = threads});
+    const Result<QuantizeReport> report =
+        QuantizeFile(from_, to_, {.recipe = "Q5_K_M", .progress = nullptr, .threads = threads});
     EXPECT_TRUE(report.ok()) << report.status().message();
     EXPECT_EQ(report->threads, threads);
     std::ifstream in(to_, std::ios::binary);

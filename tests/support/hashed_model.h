@@ -1,5 +1,5 @@
-// Tiny models of tests/golden/families.json, written as GGUF files and as Hugging Face folders. Weights are functions of
-// their names, the same that tests/golden/make_families.py gave to transformers.
+// Tiny models of tests/golden/families.json, written as GGUF files and as Hugging Face folders. Weights are functions
+// of their names, the same that tests/golden/make_families.py gave to transformers.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,8 @@ class HashedModel {
  public:
   explicit HashedModel(const nlohmann::json& golden) : golden_(golden) {
     for (const auto& entry : golden["tensors"]) {
-      const auto layers = entry["hf"].get<std::string>().find('#') == std::string::npos ? 1 : golden["layers"].get<int>();
+      const auto layers =
+          entry["hf"].get<std::string>().find('#') == std::string::npos ? 1 : golden["layers"].get<int>();
       for (int layer = 0; layer < layers; ++layer) AddLayer(entry, layer);
     }
   }
@@ -121,7 +122,8 @@ class HashedModel {
     std::string text = header.dump();
     text.resize((text.size() + 7) / 8 * 8, ' ');
     const uint64_t length = text.size();
-    Write(folder / "model.safetensors", std::string(reinterpret_cast<const char*>(&length), sizeof(length)) + text + data);
+    Write(folder / "model.safetensors",
+          std::string(reinterpret_cast<const char*>(&length), sizeof(length)) + text + data);
   }
 
   /// `change` may alter the keys before they are written.
@@ -137,9 +139,12 @@ class HashedModel {
     nlohmann::json keys = golden_["keys"];
     if (change) change(keys);
     for (const auto& [key, value] : keys.items()) {
-      if (value[0] == "u32") writer.U32(key, value[1].get<uint32_t>());
-      else if (value[0] == "f32") writer.F32(key, value[1].get<float>());
-      else writer.String(key, value[1].get<std::string>());
+      if (value[0] == "u32")
+        writer.U32(key, value[1].get<uint32_t>());
+      else if (value[0] == "f32")
+        writer.F32(key, value[1].get<float>());
+      else
+        writer.String(key, value[1].get<std::string>());
     }
     if (golden_.contains("rope_divisors")) {
       const auto divisors = golden_["rope_divisors"].get<std::vector<float>>();

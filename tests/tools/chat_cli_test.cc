@@ -162,8 +162,8 @@ TEST(ChatCliTest, ReasoningIsShownApartOrNotAtAll) {
   // The assistant's turn begins inside of its reasoning, which the tiny model never ends.
   const std::string thinks =
       folder.Write("thinks.jinja", "{{ messages[-1].content }}{% if false %}</think>{% endif %}<think>\n");
-  const std::vector<std::string> chat = {"chat",   TinyModel(),       "-p", "Once there was a", "--temp", "0", "-n", "12",
-                                         "--chat-template", thinks};
+  const std::vector<std::string> chat = {"chat", TinyModel(), "-p", "Once there was a", "--temp",
+                                         "0",    "-n",        "12", "--chat-template",  thinks};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), chat.begin(), chat.end());
     return RunCommand(more);

@@ -49,11 +49,13 @@ TEST(ErrorsCliTest, APromptIsNeededOnce) {
 TEST(ErrorsCliTest, ModelsThatAreNoneHaveTheirOwnExitCode) {
   TemporaryFolder folder;
   ExpectError(RunCommand({"generate", "no/such/model.gguf", "-p", "x"}), 3, "no/such/model.gguf");
-  ExpectError(RunCommand({"generate", folder.Write("page.gguf", "<!DOCTYPE html><html></html>"), "-p", "x"}), 3, "page.gguf");
+  ExpectError(RunCommand({"generate", folder.Write("page.gguf", "<!DOCTYPE html><html></html>"), "-p", "x"}), 3,
+              "page.gguf");
   ExpectError(RunCommand({"inspect", folder.Write("empty.gguf", "")}), 3, "empty.gguf");
   ExpectError(RunCommand({"generate", "-p", "x"}, {.environment = {"XDG_CACHE_HOME=" + folder.path("cache")}}), 3,
               "prenorm models fetch");
-  ExpectError(RunCommand({"generate", "smollm2-135m-instruct-q4", "-p", "x"}), 3, "Did you mean smollm2-135m-instruct-q4_1?");
+  ExpectError(RunCommand({"generate", "smollm2-135m-instruct-q4", "-p", "x"}), 3,
+              "Did you mean smollm2-135m-instruct-q4_1?");
 }
 
 TEST(ErrorsCliTest, AModelOfTheCatalogIsFoundInTheCache) {
@@ -66,7 +68,8 @@ TEST(ErrorsCliTest, AModelOfTheCatalogIsFoundInTheCache) {
 }
 
 TEST(ErrorsCliTest, EveryCommandHasHelpWithAnExample) {
-  for (const std::string command : {"generate", "chat", "tokenize", "logits", "inspect", "bench", "profile", "models", "verify"}) {
+  for (const std::string command :
+       {"generate", "chat", "tokenize", "logits", "inspect", "bench", "profile", "models", "verify"}) {
     const CommandResult result = RunCommand({command, "--help"});
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_NE(result.out.find("Example:  prenorm " + command), std::string::npos) << result.out;
@@ -98,8 +101,8 @@ TEST(ErrorsCliTest, ColoursAreForTerminalsOrOnRequest) {
 TEST(ErrorsCliTest, TooLittleAddressSpaceIsAnError) {
   std::set<int> seen;
   for (int kilobytes = 20000; kilobytes <= 140000; kilobytes += 4000) {
-    const CommandResult result =
-        RunCommand({"generate", TinyModel(), "-p", "Once", "-n", "2", "-t", "2"}, {.address_space_kilobytes = kilobytes});
+    const CommandResult result = RunCommand({"generate", TinyModel(), "-p", "Once", "-n", "2", "-t", "2"},
+                                            {.address_space_kilobytes = kilobytes});
     seen.insert(result.exit_code);
     if (result.exit_code == 127) continue;  // Not even the libraries of the command fit.
     EXPECT_TRUE(result.exit_code == 0 || result.exit_code == 4) << kilobytes << ": " << result.err;

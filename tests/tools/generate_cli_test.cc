@@ -80,9 +80,11 @@ TEST(GenerateCliTest, TheModelsOwnSettingsAreDefaults) {
   };
   const auto line = [&](const std::string& text, const std::string& name) {
     const size_t at = text.find("\n" + name + " ");
-    return at == std::string::npos ? "no " + name + " in " + text : text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+    return at == std::string::npos ? "no " + name + " in " + text
+                                   : text.substr(at + 1, text.find('\n', at + 1) - at - 1);
   };
-  for (const char* word : {"0.25", "model"}) EXPECT_NE(line(config({}), "temperature").find(word), std::string::npos) << config({});
+  for (const char* word : {"0.25", "model"})
+    EXPECT_NE(line(config({}), "temperature").find(word), std::string::npos) << config({});
   EXPECT_NE(line(config({}), "top-k").find("7"), std::string::npos);
   EXPECT_NE(line(config({"--temp", "0.5"}), "temperature").find("flag"), std::string::npos);
   EXPECT_NE(line(config({}), "top-p").find("built-in"), std::string::npos);
@@ -137,7 +139,8 @@ TEST(GenerateCliTest, APromptTooLongIsRefusedWithBothCounts) {  // R1
   for (int i = 0; i < 50; ++i) text += " the fox";
   const std::string count = std::to_string(TokenizeIds(text, {"--add-special"}).size());
   TemporaryFolder folder;
-  for (const std::vector<std::string>& prompt : {std::vector<std::string>{"-p", text}, {"-f", folder.Write("prompt", text)}}) {
+  for (const std::vector<std::string>& prompt :
+       {std::vector<std::string>{"-p", text}, {"-f", folder.Write("prompt", text)}}) {
     std::vector<std::string> arguments = prompt;
     arguments.insert(arguments.end(), {"-c", "9"});
     const CommandResult result = Generate(arguments);
@@ -157,7 +160,8 @@ TEST(GenerateCliTest, TheReportedSeedGivesTheSameText) {  // R9
 TEST(GenerateCliTest, GreedyTokensDoNotDependOnThreads) {  // R10
   const json one = GenerateJson({"-p", kPrompt, "-n", "24", "--temp", "0", "-t", "1"});
   for (const char* threads : {"2", "3", "8"}) {
-    EXPECT_EQ(GenerateJson({"-p", kPrompt, "-n", "24", "--temp", "0", "-t", threads}).at("ids"), one.at("ids")) << threads;
+    EXPECT_EQ(GenerateJson({"-p", kPrompt, "-n", "24", "--temp", "0", "-t", threads}).at("ids"), one.at("ids"))
+        << threads;
   }
 }
 
@@ -169,7 +173,8 @@ TEST(GenerateCliTest, PathsMayHoldSpacesAndAnyUtf8) {  // R14
   std::filesystem::create_symlink(nested + "/мод ель.gguf", folder.path("link.gguf"));
   const std::vector<std::string> more = {"-p", kPrompt, "-n", "8", "--temp", "0", "-q"};
   const std::string expected = Generate(more).out;
-  for (const std::string& path : {nested + "/мод ель.gguf", std::string("Модели ü/мод ель.gguf"), std::string("link.gguf")}) {
+  for (const std::string& path :
+       {nested + "/мод ель.gguf", std::string("Модели ü/мод ель.gguf"), std::string("link.gguf")}) {
     std::vector<std::string> arguments = {"generate", path};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const CommandResult result = RunCommand(arguments, {.working_folder = folder.path("")});
@@ -180,9 +185,10 @@ TEST(GenerateCliTest, PathsMayHoldSpacesAndAnyUtf8) {  // R14
 
 TEST(GenerateCliTest, NothingIsWrittenAndHomeIsNotNeeded) {  // R22
   TemporaryFolder folder;
-  std::filesystem::permissions(folder.path(""), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
-  const CommandResult result = Generate({"-p", kPrompt, "-n", "3"}, {.environment = {"HOME", "XDG_CACHE_HOME"},
-                                                                    .working_folder = folder.path("")});
+  std::filesystem::permissions(folder.path(""),
+                               std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  const CommandResult result = Generate({"-p", kPrompt, "-n", "3"},
+                                        {.environment = {"HOME", "XDG_CACHE_HOME"}, .working_folder = folder.path("")});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(std::filesystem::is_empty(folder.path("")));
   std::filesystem::permissions(folder.path(""), std::filesystem::perms::owner_all);
@@ -215,7 +221,8 @@ TEST(GenerateCliTest, PipedTextIsThePromptOrStandsBeforeIt) {
 TEST(GenerateCliTest, ArgumentsReachTheModelUnchanged) {
   for (const std::string text : {"[a,b]", "\"quoted\"", "'x'", "-dash", "--temp", "{} %s $HOME", " ", "{1, 2}"}) {
     const std::string option = "--prompt=" + text;
-    EXPECT_EQ(GenerateJson({option, "-n", "0"}).at("prompt_ids").get<std::vector<int>>(), TokenizeIds(text, {"--add-special"}))
+    EXPECT_EQ(GenerateJson({option, "-n", "0"}).at("prompt_ids").get<std::vector<int>>(),
+              TokenizeIds(text, {"--add-special"}))
         << text;
   }
 }
@@ -230,7 +237,8 @@ TEST(GenerateCliTest, AStopStringEndsTheTextAndIsNotPrinted) {  // R19
 }
 
 TEST(GenerateCliTest, AnEmptyPromptStartsFromTheBeginningToken) {  // R20
-  for (const std::vector<std::string>& empty : {std::vector<std::string>{"-p", "", "-n", "3"}, {"--prompt=", "-n", "3"}}) {
+  for (const std::vector<std::string>& empty :
+       {std::vector<std::string>{"-p", "", "-n", "3"}, {"--prompt=", "-n", "3"}}) {
     EXPECT_EQ(GenerateJson(empty).at("prompt_tokens"), 1);
   }
 }
@@ -243,8 +251,7 @@ TEST(GenerateCliTest, FillingInNeedsAModelForIt) {
 }
 
 TEST(GenerateCliTest, AReaderThatGoesAwayIsAQuietSuccess) {
-  const CommandResult result =
-      Generate({"-p", kPrompt, "-n", "-1", "--ignore-end-tokens"}, {.close_stdout_after = 5});
+  const CommandResult result = Generate({"-p", kPrompt, "-n", "-1", "--ignore-end-tokens"}, {.close_stdout_after = 5});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err.find("prenorm:"), std::string::npos) << result.err;
 }
@@ -272,7 +279,8 @@ TEST(GenerateCliTest, LogitsHaveTheirArgmaxWhereGreedyGenerationGoes) {
   const size_t header = 10 + static_cast<unsigned char>(bytes[8]) + 256u * static_cast<unsigned char>(bytes[9]);
   EXPECT_EQ(header % 64, 0u);
   const size_t vocab_size = (bytes.size() - header) / 4 / ids.size();
-  EXPECT_NE(bytes.find("'shape': (" + std::to_string(ids.size()) + ", " + std::to_string(vocab_size) + "), }"), std::string::npos);
+  EXPECT_NE(bytes.find("'shape': (" + std::to_string(ids.size()) + ", " + std::to_string(vocab_size) + "), }"),
+            std::string::npos);
   ASSERT_EQ(bytes.size(), header + 4 * ids.size() * vocab_size);
   std::vector<float> logits(ids.size() * vocab_size);
   std::memcpy(logits.data(), bytes.data() + header, 4 * logits.size());
@@ -288,7 +296,8 @@ TEST(TokenizeCliTest, PiecesJoinToTheTextAndMarkersAreTextUnlessAsked) {
   std::string joined;
   for (const std::string piece : object.at("pieces")) joined += piece;
   EXPECT_EQ(joined, "a <|im_end|> b");
-  const json special = json::parse(RunCommand({"tokenize", TinyModel(), "-p", "a <|im_end|> b", "--json", "--special"}).out);
+  const json special =
+      json::parse(RunCommand({"tokenize", TinyModel(), "-p", "a <|im_end|> b", "--json", "--special"}).out);
   EXPECT_LT(special.at("ids").size(), object.at("ids").size());
   const CommandResult ids = RunCommand({"tokenize", TinyModel(), "-p", "a <|im_end|> b", "--ids"});
   EXPECT_EQ("[" + ids.out + "]", "[" + object.at("ids").dump().substr(1, object.at("ids").dump().size() - 2) + "\n]");

@@ -14,7 +14,8 @@ namespace {
 using nlohmann::json;
 
 TEST(MeasureCliTest, BenchHasTheFieldsThatScriptsRelyOn) {
-  const CommandResult result = RunCommand({"bench", TinyModel(), "--tests", "pp16,tg4,tg4@d16", "--probe-mb", "16", "--json"});
+  const CommandResult result =
+      RunCommand({"bench", TinyModel(), "--tests", "pp16,tg4,tg4@d16", "--probe-mb", "16", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json object = json::parse(result.out);
   EXPECT_EQ(object.at("schema"), 1);
@@ -107,8 +108,8 @@ TEST(MeasureCliTest, ProfileHasTheFieldsThatScriptsRelyOn) {
 
 TEST(MeasureCliTest, ProfileWritesItsFiles) {
   TemporaryFolder folder;
-  const CommandResult result = RunCommand(ShortProfile(
-      {"--svg", folder.path("p.svg"), "--html", folder.path("p.html"), "--trace", folder.path("p.json")}));
+  const CommandResult result = RunCommand(
+      ShortProfile({"--svg", folder.path("p.svg"), "--html", folder.path("p.html"), "--trace", folder.path("p.json")}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(Content(folder.path("p.svg")).starts_with("<svg "));
   EXPECT_TRUE(Content(folder.path("p.html")).starts_with("<!DOCTYPE html>"));
@@ -119,8 +120,8 @@ TEST(MeasureCliTest, ProfileWritesItsFiles) {
 }
 
 TEST(MeasureCliTest, ProfileSweepsThreadsAndDepthsAndTakesAPrompt) {
-  const CommandResult result =
-      RunCommand(ShortProfile({"-t", "1,2", "--depth", "0,40", "-p", "Once upon a time there was a small boat.", "--json"}));
+  const CommandResult result = RunCommand(
+      ShortProfile({"-t", "1,2", "--depth", "0,40", "-p", "Once upon a time there was a small boat.", "--json"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json object = json::parse(result.out);
   ASSERT_EQ(object.at("sweep").size(), 4u);
@@ -137,7 +138,8 @@ TEST(MeasureCliTest, ProfileSweepsThreadsAndDepthsAndTakesAPrompt) {
 }
 
 TEST(MeasureCliTest, ProfileAnswersWhatIfAndComparesNorms) {
-  const CommandResult result = RunCommand(ShortProfile({"--what-if", "norm=0", "--what-if", "norm=layernorm", "--unfuse", "--norms"}));
+  const CommandResult result =
+      RunCommand(ShortProfile({"--what-if", "norm=0", "--what-if", "norm=layernorm", "--unfuse", "--norms"}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
   for (const char* part : {"what if norm=0: ", "what if layernorm: ", "what if fused: ", "nothing fused", "residual",
                            "LayerNorm, two passes", "RMSNorm is 7 to 64 % cheaper than LayerNorm"}) {
@@ -187,8 +189,8 @@ TEST(MeasureCliTest, ProfileShortensItsPromptToTheContextOfTheModel) {
 TEST(MeasureCliTest, ProfilePrintsTheNormShareOfBothPhases) {
   const CommandResult result = RunCommand(ShortProfile({}));
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  for (const char* part : {"% of prefill (", "% of decode (", "barrier", "unattributed", "attn_norm", "final_norm", "overhead: off",
-                           "GFLOP/s", "bound by", "slowest norm: "}) {
+  for (const char* part : {"% of prefill (", "% of decode (", "barrier", "unattributed", "attn_norm", "final_norm",
+                           "overhead: off", "GFLOP/s", "bound by", "slowest norm: "}) {
     EXPECT_NE(result.out.find(part), std::string::npos) << part << "\n" << result.out;
   }
 }

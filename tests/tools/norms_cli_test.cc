@@ -86,8 +86,8 @@ TEST(NormsCliTest, TimesTheCasesOfTheGoals) {
 }
 
 TEST(NormsCliTest, ComparesPeersBeforeTiming) {
-  const CommandResult wrong = RunCommand({"norms", "--bench", "--cols-max", "64", "--rounds", "1", "--peer",
-                                          PRENORM_WRONG_NORM_PEER});
+  const CommandResult wrong =
+      RunCommand({"norms", "--bench", "--cols-max", "64", "--rounds", "1", "--peer", PRENORM_WRONG_NORM_PEER});
   EXPECT_EQ(wrong.exit_code, 7);
   EXPECT_NE(wrong.err.find("wrong"), std::string::npos) << wrong.err;
   EXPECT_EQ(RunCommand({"norms", "--bench", "--threads", "99999"}).exit_code, 2);

@@ -17,8 +17,10 @@ using nlohmann::json;
 
 constexpr size_t kVocab = 768;
 const std::string kText =
-    "Once upon a time there was a small fox. The fox lived near a river and had a red ball. One day the ball fell into the "
-    "water. The fox was sad. A kind bird saw the fox and asked what was wrong. The bird took the ball out of the river. "
+    "Once upon a time there was a small fox. The fox lived near a river and had a red ball. One day the ball fell into "
+    "the "
+    "water. The fox was sad. A kind bird saw the fox and asked what was wrong. The bird took the ball out of the "
+    "river. "
     "The fox said thank you. They played together until the sun went down.";
 
 std::string Bytes(const std::string& path) {
@@ -53,7 +55,8 @@ TEST(PerplexityCliTest, EqualsWhatTheLogitsOfTheWindowsGive) {
   ASSERT_GE(windows, 2u);
 
   // A beginning token is put before the text by this model or is not: then the window's first token stays.
-  const auto plain = json::parse(RunCommand({"tokenize", TinyModel(), "-f", text, "--json"}).out).at("ids").get<std::vector<int>>();
+  const auto plain =
+      json::parse(RunCommand({"tokenize", TinyModel(), "-f", text, "--json"}).out).at("ids").get<std::vector<int>>();
   const bool adds_bos = plain.size() < ids.size();
   double nll = 0;
   size_t scored = 0;

@@ -134,8 +134,9 @@ TEST(ProfileTest, UnfusedRunsShowResidualSumsAndPackingOfTheirOwn) {
       }
       EXPECT_EQ(packs_behind_norm, norms != nullptr) << phase.name;
       for (const ProfileRow& row : phase.rows) {
-        const bool fuses = row.kind == OpKind::kNorm || (row.kind == OpKind::kMatMul &&
-                                                          (row.site == OpSite::kDown || row.site == OpSite::kAttnOutput));
+        const bool fuses =
+            row.kind == OpKind::kNorm ||
+            (row.kind == OpKind::kMatMul && (row.site == OpSite::kDown || row.site == OpSite::kAttnOutput));
         const char* with = row.kind == OpKind::kNorm ? "pack" : "residual";
         EXPECT_STREQ(row.fused, fuses && norms == nullptr ? with : "") << OpKindName(row.kind) << OpSiteName(row.site);
       }
@@ -195,7 +196,8 @@ TEST(TurnsTest, EveryWayRunsInEveryRoundAndTheSessionStaysWhereItWas) {
   uint64_t norms = 0;
   for (const OpRow& row : totals.Rows())
     norms += row.site == OpSite::kFinalNorm && row.kind == OpKind::kNorm ? row.calls : 0;
-  // Four rounds and the one that warms up; on one thread at least, for the machine may be busy, and in two parts at most.
+  // Four rounds and the one that warms up; on one thread at least, for the machine may be busy, and in two parts at
+  // most.
   EXPECT_GE(norms, 5u);
   EXPECT_LE(norms, 2u * 5u * static_cast<uint64_t>(session->threads()));
 }

@@ -140,7 +140,8 @@ bool TerminalCommand::WaitFor(const std::string& text, int times) {
 
 int TerminalCommand::EndInput() {
   for (int i = 0; i < 30; ++i) {
-    Type("\x15\x04");  // Ctrl-U first: a Ctrl-D that meets the terminal between its modes stays in the line as a character.
+    Type("\x15\x04");  // Ctrl-U first: a Ctrl-D that meets the terminal between its modes stays in the line as a
+                       // character.
     while (ReadSome(300)) {
     }
     int status = 0;

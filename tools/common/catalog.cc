@@ -27,8 +27,14 @@ const ParsedCatalog& Parsed() {
     const nlohmann::json json = nlohmann::json::parse(kCatalogJson);
     for (const auto& model : json.at("models")) {
       if (model.at("name") == json.at("default")) out.default_index = out.models.size();
-      out.models.push_back({model.at("name"), model.at("title"), model.at("licence"), model.at("path"),
-                            model.at("bytes"), model.value("sha256", ""), model.value("url", ""), {}});
+      out.models.push_back({model.at("name"),
+                            model.at("title"),
+                            model.at("licence"),
+                            model.at("path"),
+                            model.at("bytes"),
+                            model.value("sha256", ""),
+                            model.value("url", ""),
+                            {}});
       for (const auto& wheel : model.at("wheels")) {
         out.models.back().wheels.push_back({wheel.at("package"), wheel.at("version"), wheel.at("sha256"),
                                             wheel.value("member", ""), wheel.value("folder", "")});
@@ -130,8 +136,7 @@ Result<std::string> FindModelFile(const std::string& name) {
   return Status(StatusCode::kNotFound, (name.empty() ? std::string("The default model is not there yet.\n")
                                                      : std::string("This model of the catalog is not there yet.\n")) +
                                            wanted + ": " + (fs::path(*folder) / model->path).string() +
-                                           " not found\nFetch it with: " +
-                                           std::string("prenorm models fetch ") +
+                                           " not found\nFetch it with: " + std::string("prenorm models fetch ") +
                                            wanted + "   or give the path of a model file.");
 }
 

@@ -25,8 +25,8 @@ struct CatalogModel {
   std::string licence;
   std::string path;  ///< In the cache.
   uint64_t bytes = 0;
-  std::string sha256;  ///< Empty for folders.
-  std::string url;     ///< Empty where no single file is published.
+  std::string sha256;                ///< Empty for folders.
+  std::string url;                   ///< Empty where no single file is published.
   std::vector<CatalogWheel> wheels;  ///< In the order of the parts.
 };
 

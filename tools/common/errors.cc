@@ -10,18 +10,27 @@ namespace {
 
 int ExitCodeOf(StatusCode code) {
   switch (code) {
-    case StatusCode::kOk: return kExitOk;
-    case StatusCode::kInvalidArgument: return kExitUsage;
+    case StatusCode::kOk:
+      return kExitOk;
+    case StatusCode::kInvalidArgument:
+      return kExitUsage;
     case StatusCode::kBadModel:
-    case StatusCode::kUnsupported: return kExitModel;
-    case StatusCode::kOutOfMemory: return kExitMemory;
-    case StatusCode::kContextFull: return kExitContext;
-    case StatusCode::kTemplate: return kExitTemplate;
-    case StatusCode::kVerification: return kExitVerify;
-    case StatusCode::kCancelled: return kExitInterrupted;
+    case StatusCode::kUnsupported:
+      return kExitModel;
+    case StatusCode::kOutOfMemory:
+      return kExitMemory;
+    case StatusCode::kContextFull:
+      return kExitContext;
+    case StatusCode::kTemplate:
+      return kExitTemplate;
+    case StatusCode::kVerification:
+      return kExitVerify;
+    case StatusCode::kCancelled:
+      return kExitInterrupted;
     case StatusCode::kNotFound:
     case StatusCode::kIo:
-    case StatusCode::kBusy: return kExitOther;
+    case StatusCode::kBusy:
+      return kExitOther;
   }
   return kExitOther;
 }
@@ -43,8 +52,9 @@ int FailModel(const Status& status) {
 }
 
 Status OutOfRange(const char* name, int64_t value, const std::string& range) {
-  return Status(StatusCode::kInvalidArgument, std::string("An option is out of range.\n") + name + ": expected " + range +
-                                                  ", found " + std::to_string(value) + "\nGive a value in that range.");
+  return Status(StatusCode::kInvalidArgument, std::string("An option is out of range.\n") + name + ": expected " +
+                                                  range + ", found " + std::to_string(value) +
+                                                  "\nGive a value in that range.");
 }
 
 }  // namespace prenorm::tools

@@ -13,11 +13,11 @@ enum ExitCode : int {
   kExitOk = 0,
   kExitOther = 1,
   kExitUsage = 2,
-  kExitModel = 3,      ///< Model file missing, bad or unsupported.
-  kExitMemory = 4,     ///< Does not fit in memory.
-  kExitContext = 5,    ///< Prompt too long.
-  kExitTemplate = 6,   ///< Chat template or grammar.
-  kExitVerify = 7,     ///< A verification failed.
+  kExitModel = 3,     ///< Model file missing, bad or unsupported.
+  kExitMemory = 4,    ///< Does not fit in memory.
+  kExitContext = 5,   ///< Prompt too long.
+  kExitTemplate = 6,  ///< Chat template or grammar.
+  kExitVerify = 7,    ///< A verification failed.
   kExitInterrupted = 130,
 };
 

@@ -58,7 +58,8 @@ std::string CommandHelp(const CommandInfo& info) {
 std::string PrintedConfig(const CommandInfo& info, const ParsedOptions& parsed) {
   std::string text;
   for (const OptionSpec& spec : OptionTable()) {
-    if ((spec.commands & info.command) == 0 || OptionName(spec) == "help" || OptionName(spec) == "print-config") continue;
+    if ((spec.commands & info.command) == 0 || OptionName(spec) == "help" || OptionName(spec) == "print-config")
+      continue;
     const Origin origin = parsed.origins.at(&spec);
     std::string value = ValueText(spec, parsed.options);
     if (origin == Origin::kBuiltIn && spec.default_text[0] != '\0') value = spec.default_text;

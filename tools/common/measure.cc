@@ -25,7 +25,9 @@ double Quantile(std::vector<double> values, double q) {
 
 double ProbeReadBandwidth(int threads, int64_t megabytes) {
   constexpr size_t kLineWords = 8;  // 64 bytes.
-  const size_t bytes = std::min<uint64_t>(static_cast<uint64_t>(std::clamp<int64_t>(megabytes, 0, 1 << 20)) << 20, AvailableMemory() / 4) / 4096 * 4096;
+  const size_t bytes = std::min<uint64_t>(static_cast<uint64_t>(std::clamp<int64_t>(megabytes, 0, 1 << 20)) << 20,
+                                          AvailableMemory() / 4) /
+                       4096 * 4096;
   const size_t words = bytes / sizeof(uint64_t);
   const std::unique_ptr<uint64_t[]> buffer(new (std::nothrow) uint64_t[words]);
   if (words == 0 || buffer == nullptr) return 0.0;
@@ -33,7 +35,8 @@ double ProbeReadBandwidth(int threads, int64_t megabytes) {
   uint64_t* data = buffer.get();
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (int64_t line = 0; line < lines; ++line) {  // Touch each page on the thread that will read it.
-    for (size_t i = 0; i < kLineWords; ++i) data[static_cast<size_t>(line) * kLineWords + i] = static_cast<uint64_t>(line);
+    for (size_t i = 0; i < kLineWords; ++i)
+      data[static_cast<size_t>(line) * kLineWords + i] = static_cast<uint64_t>(line);
   }
   double best = 0.0;
   uint64_t sink = 0;

@@ -9,7 +9,8 @@ namespace prenorm::tools {
 namespace {
 
 Status CannotWrite(const std::string& path) {
-  return Status(StatusCode::kIo, "A file cannot be written.\n" + path + ": " + std::strerror(errno) + "\nChoose another path.");
+  return Status(StatusCode::kIo,
+                "A file cannot be written.\n" + path + ": " + std::strerror(errno) + "\nChoose another path.");
 }
 
 Status NotSuchAFile(const std::string& path, const std::string& found) {
@@ -23,7 +24,8 @@ bool ParseShape(const std::string& dict, size_t& rows, size_t& cols) {
   const size_t at = dict.find('(', std::min(dict.find("'shape'"), dict.size()));
   unsigned long long first = 0, second = 0;
   int length = 0;
-  if (at == std::string::npos || std::sscanf(dict.c_str() + at, "( %llu , %llu %n", &first, &second, &length) != 2) return false;
+  if (at == std::string::npos || std::sscanf(dict.c_str() + at, "( %llu , %llu %n", &first, &second, &length) != 2)
+    return false;
   rows = first;
   cols = second;
   const char next = dict[at + static_cast<size_t>(length)];
@@ -75,7 +77,8 @@ Result<NpyReader> NpyReader::Open(const std::string& path) {
   }
   constexpr size_t kLongestHeader = 1 << 16;  // Of a matrix it is some 100 bytes.
   std::string dict(std::min(length, kLongestHeader), '\0');
-  if (length > kLongestHeader || std::fread(dict.data(), 1, length, file) != length) return NotSuchAFile(path, "no header");
+  if (length > kLongestHeader || std::fread(dict.data(), 1, length, file) != length)
+    return NotSuchAFile(path, "no header");
   if (dict.find("'<f4'") == dict.npos || dict.find("'fortran_order': False") == dict.npos ||
       !ParseShape(dict, reader.rows_, reader.cols_)) {
     return NotSuchAFile(path, dict.substr(0, 100));

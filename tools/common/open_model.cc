@@ -81,11 +81,13 @@ Result<std::unique_ptr<Session>> OpenSession(const OpenedModel& opened, const Op
   if (options.context < 0) return OutOfRange("--context", options.context, "1 or more");
   const size_t longest = opened.model->config().max_seq_len;
   if (static_cast<uint64_t>(options.context) > longest) {
-    return OutOfRange("--context", options.context, "1 to " + std::to_string(longest) + ", what the model was made for");
+    return OutOfRange("--context", options.context,
+                      "1 to " + std::to_string(longest) + ", what the model was made for");
   }
   if (options.chunk < 1) return OutOfRange("--chunk", options.chunk, "1 or more");
   SessionOptions session_options;
-  session_options.context = options.context > 0 ? static_cast<size_t>(options.context) : std::min(least_context, longest);
+  session_options.context =
+      options.context > 0 ? static_cast<size_t>(options.context) : std::min(least_context, longest);
   session_options.threads = static_cast<int>(options.threads);
   session_options.cache = CacheType(options.cache);
   session_options.deterministic = options.deterministic;
@@ -100,8 +102,9 @@ Result<std::unique_ptr<Session>> OpenSession(const OpenedModel& opened, const Op
   const std::string name = model.config().name.empty() ? model.config().architecture : model.config().name;
   const uint64_t available = AvailableMemory();
   Note(Styled(Style::kDim,
-              name + ", " + std::string(model.quantization()) + " | " + std::to_string((*session)->threads()) + " threads (" +
-                  threads + ") | " + ActiveTarget() + " | context " + std::to_string((*session)->capacity()) + " | needs " +
+              name + ", " + std::string(model.quantization()) + " | " + std::to_string((*session)->threads()) +
+                  " threads (" + threads + ") | " + ActiveTarget() + " | context " +
+                  std::to_string((*session)->capacity()) + " | needs " +
                   SizeText(model.weight_bytes() + (*session)->memory_bytes()) +
                   (available == std::numeric_limits<uint64_t>::max() ? "" : ", free " + SizeText(available))));
   return session;

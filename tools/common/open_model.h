@@ -20,7 +20,8 @@ Result<OpenedModel> OpenModel(const Options& options);
 
 /// A session of the options' context, threads and cache. `least_context` raises a context that was not given.
 /// Prints the start line on a terminal.
-Result<std::unique_ptr<Session>> OpenSession(const OpenedModel& opened, const Options& options, size_t least_context = 0);
+Result<std::unique_ptr<Session>> OpenSession(const OpenedModel& opened, const Options& options,
+                                             size_t least_context = 0);
 
 /// --draft: a second model and its session; empty without it.
 struct OpenedDraft {

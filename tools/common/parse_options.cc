@@ -24,7 +24,8 @@ std::vector<std::string> Split(const std::string& text, char separator) {
 bool IsSwitch(const OptionSpec& spec) { return std::holds_alternative<bool Options::*>(spec.field); }
 bool IsList(const OptionSpec& spec) { return std::holds_alternative<std::vector<std::string> Options::*>(spec.field); }
 
-// Every name under which an option is understood: those of the table, and long ones with '_' as Hugging Face writes them.
+// Every name under which an option is understood: those of the table, and long ones with '_' as Hugging Face writes
+// them.
 std::vector<std::string> AllNames(const OptionSpec& spec) {
   std::vector<std::string> names = Split(spec.names, ',');
   for (const std::string& alias : Split(spec.aliases, ',')) names.push_back(alias);
@@ -88,13 +89,13 @@ Status Assign(const OptionSpec& spec, const std::string& name, const std::string
   if (spec.choices[0] != '\0') {
     const std::vector<std::string> choices = Split(spec.choices, '|');
     if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
-      return Usage("An option has a value that it does not know.", name + ": expected " + spec.choices + ", found '" + text + "'",
-                   "Choose one of these.");
+      return Usage("An option has a value that it does not know.",
+                   name + ": expected " + spec.choices + ", found '" + text + "'", "Choose one of these.");
     }
   }
   if (std::visit(SetField{options, text}, spec.field)) return Status();
-  return Usage("An option has a value of the wrong kind.", name + ": expected " + TypeName(spec.field) + ", found '" + text + "'",
-               "Give such a value.");
+  return Usage("An option has a value of the wrong kind.",
+               name + ": expected " + TypeName(spec.field) + ", found '" + text + "'", "Give such a value.");
 }
 
 Status UnknownOption(const std::string& argument, Command command, std::string_view command_name) {
@@ -170,7 +171,8 @@ Result<ParsedOptions> ParseOptions(Command command, std::string_view command_nam
     // CLI11 takes "[a,b]" for a list of its own; here it is a text.
     if (reversed.back().starts_with('[') && reversed.back().ends_with(']')) reversed.back() += kTextMark;
     // CLI11 takes "--name=" for an option without a value; it means an empty one.
-    if (std::string& last = reversed.back(); last.size() > 3 && last.starts_with("--") && last.find('=') == last.size() - 1) {
+    if (std::string& last = reversed.back();
+        last.size() > 3 && last.starts_with("--") && last.find('=') == last.size() - 1) {
       last.pop_back();
       reversed.emplace_back();
     }
@@ -211,10 +213,14 @@ Result<ParsedOptions> ParseOptions(Command command, std::string_view command_nam
 
 const char* OriginName(Origin origin) {
   switch (origin) {
-    case Origin::kFlag: return "flag";
-    case Origin::kEnvironment: return "environment";
-    case Origin::kModel: return "model";
-    case Origin::kBuiltIn: return "built-in";
+    case Origin::kFlag:
+      return "flag";
+    case Origin::kEnvironment:
+      return "environment";
+    case Origin::kModel:
+      return "model";
+    case Origin::kBuiltIn:
+      return "built-in";
   }
   return "unknown";
 }

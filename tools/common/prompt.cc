@@ -26,12 +26,14 @@ Result<std::string> ReadAll(int fd, const std::string& name) {
     } else if (errno == EINTR) {
       if (InterruptFlag()) return Status(StatusCode::kCancelled, "Interrupted.");
     } else {
-      return Status(StatusCode::kIo, "A file cannot be read.\n" + name + ": " + std::strerror(errno) + "\nGive another one.");
+      return Status(StatusCode::kIo,
+                    "A file cannot be read.\n" + name + ": " + std::strerror(errno) + "\nGive another one.");
     }
   }
 }
 
-// Whether something is piped or redirected in. Terminals and devices such as /dev/null are not read, nor is a closed input.
+// Whether something is piped or redirected in. Terminals and devices such as /dev/null are not read, nor is a closed
+// input.
 bool InputIsPiped() {
   struct stat info {};
   if (fstat(STDIN_FILENO, &info) != 0) return false;
@@ -70,11 +72,22 @@ std::string Unescape(const std::string& text) {
       continue;
     }
     switch (text[++i]) {
-      case 'n': out += '\n'; break;
-      case 't': out += '\t'; break;
-      case 'r': out += '\r'; break;
-      case '\\': case '"': case '\'': out += text[i]; break;
-      default: (out += '\\') += text[i];
+      case 'n':
+        out += '\n';
+        break;
+      case 't':
+        out += '\t';
+        break;
+      case 'r':
+        out += '\r';
+        break;
+      case '\\':
+      case '"':
+      case '\'':
+        out += text[i];
+        break;
+      default:
+        (out += '\\') += text[i];
     }
   }
   return out;

@@ -29,7 +29,9 @@ bool ParseBias(const std::string& text, std::map<TokenId, float>& bias) {
   return true;
 }
 
-double Rate(size_t tokens, uint64_t ns) { return ns == 0 ? 0.0 : static_cast<double>(tokens) * 1e9 / static_cast<double>(ns); }
+double Rate(size_t tokens, uint64_t ns) {
+  return ns == 0 ? 0.0 : static_cast<double>(tokens) * 1e9 / static_cast<double>(ns);
+}
 
 }  // namespace
 
@@ -59,8 +61,9 @@ Result<GenerateOptions> MakeGenerateOptions(const Options& options) {
   s.seed = options.seed ? *options.seed : std::random_device()();
   for (const std::string& text : options.logit_bias) {
     if (!ParseBias(text, s.logit_bias)) {
-      return Status(StatusCode::kInvalidArgument, "A logit bias cannot be read.\n--logit-bias: expected ID=NUMBER, found '" + text +
-                                                      "'\nFor example: --logit-bias 2=-inf");
+      return Status(StatusCode::kInvalidArgument,
+                    "A logit bias cannot be read.\n--logit-bias: expected ID=NUMBER, found '" + text +
+                        "'\nFor example: --logit-bias 2=-inf");
     }
   }
   return out;
@@ -82,7 +85,8 @@ Result<GenerateResult> TextRun::Run(std::span<const TokenId> prompt, GenerateOpt
   const bool counts = options_.json || !options_.quiet;
   session_.set_observer(counts ? &totals_ : nullptr);
   Result<GenerateResult> result = Generate(
-      session_, prompt, options, [this](std::string_view text, TokenId id) { return HandOut(text, id); }, &InterruptFlag());
+      session_, prompt, options, [this](std::string_view text, TokenId id) { return HandOut(text, id); },
+      &InterruptFlag());
   session_.set_observer(nullptr);
   if (!result.ok()) return result;
   if (splitter_) {
@@ -144,9 +148,9 @@ void TextRun::Report(const GenerateResult& result, std::span<const TokenId> prom
   const uint64_t seed = options.sampler.seed;
   const GenerateTimings& t = result.timings;
   const uint64_t wall = t.prefill_ns + t.decode_ns;
-  const double norm_share = wall == 0 ? 0.0
-                                      : static_cast<double>(totals_.NsOf(OpKind::kNorm)) / totals_.threads() /
-                                            static_cast<double>(wall);
+  const double norm_share =
+      wall == 0 ? 0.0
+                : static_cast<double>(totals_.NsOf(OpKind::kNorm)) / totals_.threads() / static_cast<double>(wall);
   if (options_.json || options_.jsonl) {
     nlohmann::ordered_json json = NewJson(session_.threads());
     if (options_.json) {
@@ -160,8 +164,8 @@ void TextRun::Report(const GenerateResult& result, std::span<const TokenId> prom
     json["generated_tokens"] = result.ids.size();
     json["finish_reason"] = FinishReasonName(result.finish_reason);
     json["seed"] = seed;
-    json["timings"] = {{"load_ns", opened_.load_ns}, {"prefill_ns", t.prefill_ns}, {"decode_ns", t.decode_ns},
-                       {"ttft_ns", t.ttft_ns}};
+    json["timings"] = {
+        {"load_ns", opened_.load_ns}, {"prefill_ns", t.prefill_ns}, {"decode_ns", t.decode_ns}, {"ttft_ns", t.ttft_ns}};
     if (options_.json || !options_.quiet) json["timings"]["norm_share"] = norm_share;
     if (options.speculation.kind != Speculation::Kind::kOff)
       json["speculation"] = SpeculationJson(result, options.speculation);

@@ -9,8 +9,8 @@
 
 namespace prenorm::tools {
 
-/// The unit of the last place of f32 (23 mantissa bits) or bf16 (7) at the magnitude of x; below the normal numbers that of
-/// the smallest one.
+/// The unit of the last place of f32 (23 mantissa bits) or bf16 (7) at the magnitude of x; below the normal numbers
+/// that of the smallest one.
 inline double UlpAt(double x, int mantissa_bits) {
   const int exponent = static_cast<int>((std::bit_cast<uint64_t>(x) >> 52) & 0x7FF) - 1023;
   return std::ldexp(1.0, (exponent < -126 ? -126 : exponent) - mantissa_bits);
@@ -28,7 +28,9 @@ class UlpStatistics {
   uint64_t count() const { return count_; }
   uint64_t incorrect() const { return count_ - correct_; }
   double max() const { return max_; }
-  double correctly_rounded() const { return count_ == 0 ? 1.0 : static_cast<double>(correct_) / static_cast<double>(count_); }
+  double correctly_rounded() const {
+    return count_ == 0 ? 1.0 : static_cast<double>(correct_) / static_cast<double>(count_);
+  }
   /// The q-quantile, rounded up to a sixteenth; max() beyond kMost.
   double Quantile(double q) const {
     const double wanted = q * static_cast<double>(count_);

@@ -82,9 +82,9 @@ std::string Row(const ProfileRow& row, const ProfilePhase& phase) {
   const auto tokens = static_cast<double>(phase.tokens);
   const double gb = row.ns > 0 ? static_cast<double>(row.work.bytes) / row.ns : 0;
   const double gflop = row.ns > 0 ? static_cast<double>(row.work.flops) / row.ns : 0;
-  return std::string(IsNorm(row) ? "<tr class=\"norm\">" : "<tr>") + Cell(KindText(row)) +
-         Cell(OpSiteName(row.site)) + Cell(row.layer < 0 ? "-" : std::to_string(row.layer), row.layer) +
-         Cell(TimeText(row.ns / tokens), row.ns) + Cell(Number(100 * row.share, "%.3f %%"), row.share) +
+  return std::string(IsNorm(row) ? "<tr class=\"norm\">" : "<tr>") + Cell(KindText(row)) + Cell(OpSiteName(row.site)) +
+         Cell(row.layer < 0 ? "-" : std::to_string(row.layer), row.layer) + Cell(TimeText(row.ns / tokens), row.ns) +
+         Cell(Number(100 * row.share, "%.3f %%"), row.share) +
          Cell(TimeText(row.p10_ns / tokens) + " - " + TimeText(row.p90_ns / tokens), row.p90_ns - row.p10_ns) +
          Cell(Number(gb, "%.2f"), gb) + Cell(Number(gflop, "%.2f"), gflop) + Cell(row.bound) + "</tr>\n";
 }

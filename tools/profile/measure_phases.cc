@@ -167,7 +167,8 @@ class Measurer : PhaseMeasurer {
     if (Status status = GoTo(phase.depth); !status.ok()) return status;
     const std::span<const TokenId> tokens = decoding ? std::span(options_.decode).first(1) : std::span(options_.prompt);
     const double step_ns = decoding ? phase.wall_ns / static_cast<double>(phase.tokens) : phase.wall_ns;
-    const size_t rounds = RoundsWithin(options_.overhead_seconds, 2 * step_ns, 5, 40 * static_cast<size_t>(options_.runs));
+    const size_t rounds =
+        RoundsWithin(options_.overhead_seconds, 2 * step_ns, 5, 40 * static_cast<size_t>(options_.runs));
     const Way ways[] = {{&totals_, options_.norms}, {nullptr, options_.norms}};
     Result<std::vector<std::vector<double>>> times = TakeTurns(session_, tokens, ways, rounds);
     if (!times.ok()) return times.status();

@@ -47,7 +47,8 @@ void NameFusedWork(std::vector<ProfileRow>& rows) {
   for (const ProfileRow& row : rows) there.insert({row.kind, row.site});
   const auto has = [&](OpKind kind, OpSite site) { return there.count({kind, site}) != 0; };
   for (ProfileRow& row : rows) {
-    const bool in_front = row.site == OpSite::kAttnNorm || row.site == OpSite::kFfnNorm || row.site == OpSite::kFinalNorm;
+    const bool in_front =
+        row.site == OpSite::kAttnNorm || row.site == OpSite::kFfnNorm || row.site == OpSite::kFinalNorm;
     const OpSite behind = row.site == OpSite::kAttnOutput ? OpSite::kPostAttnNorm : OpSite::kPostFfnNorm;
     const bool adds = row.site == OpSite::kAttnOutput || row.site == OpSite::kDown;
     if (row.kind == OpKind::kNorm && in_front && !has(OpKind::kPack, row.site)) row.fused = "pack";

@@ -27,8 +27,9 @@ std::string PlainLine(const char* kind, double share, const ProfilePhase& phase)
 std::string RowLine(const ProfileRow& row, const ProfilePhase& phase) {
   const double gb = row.ns > 0 ? static_cast<double>(row.work.bytes) / row.ns : 0;
   const double gflop = row.ns > 0 ? static_cast<double>(row.work.flops) / row.ns : 0;
-  return Format("  %-15s %-14s %10.2f us %6.2f %%  %7.1f %9.1f  %-8s  %s\n", KindText(row).c_str(), OpSiteName(row.site),
-                PerToken(row.ns, phase) / 1e3, 100 * row.share, gb, gflop, row.bound, Bar(row.share).c_str());
+  return Format("  %-15s %-14s %10.2f us %6.2f %%  %7.1f %9.1f  %-8s  %s\n", KindText(row).c_str(),
+                OpSiteName(row.site), PerToken(row.ns, phase) / 1e3, 100 * row.share, gb, gflop, row.bound,
+                Bar(row.share).c_str());
 }
 
 std::string Plural(size_t count, const char* what) {

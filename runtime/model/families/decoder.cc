@@ -39,8 +39,8 @@ void BindAttention(const ModelParts& parts, Binder& binder, const std::string& p
   }
   if (parts.block.qk_norm != QkNorm::kNone) {
     // One gain for all heads or one for each: the file's size says which.
-    const bool shared = parts.block.qk_norm == QkNorm::kHeads &&
-                        binder.Elements(prefix + "attn_q_norm.weight") == config.head_dim;
+    const bool shared =
+        parts.block.qk_norm == QkNorm::kHeads && binder.Elements(prefix + "attn_q_norm.weight") == config.head_dim;
     layer.q_norm = binder.Norm(prefix + "attn_q_norm", shared ? config.head_dim : q_dim);
     layer.k_norm = binder.Norm(prefix + "attn_k_norm", shared ? config.head_dim : kv_dim);
   }
@@ -101,9 +101,9 @@ void ReadDecoderConfig(ConfigReader& reader, const Binder& binder, ModelParts& p
   config.n_heads = reader.Size("attention.head_count", kMaxHeads);
   config.n_kv_heads = reader.Size("attention.head_count_kv", kMaxHeads, config.n_heads);
   config.max_seq_len = reader.Size("context_length", kMaxContext);
-  config.norm_eps = reader.Number(parts.block.norm == NormKind::kRms ? "attention.layer_norm_rms_epsilon"
-                                                                     : "attention.layer_norm_epsilon",
-                                  /*positive=*/false);
+  config.norm_eps = reader.Number(
+      parts.block.norm == NormKind::kRms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon",
+      /*positive=*/false);
   if (!reader.status().ok()) return;
 
   const std::optional<size_t> usual_ffn = config.ffn_dim != 0 ? std::optional(config.ffn_dim) : std::nullopt;
@@ -130,7 +130,8 @@ void ReadDecoderConfig(ConfigReader& reader, const Binder& binder, ModelParts& p
   }
   if (!reader.status().ok()) return;
   config.vocab_size = binder.Elements("token_embd.weight") / config.dim;
-  config.tied_embeddings = !binder.Has("output.weight") || (reader.is_hf() && reader.Flag("tie_word_embeddings", false));
+  config.tied_embeddings =
+      !binder.Has("output.weight") || (reader.is_hf() && reader.Flag("tie_word_embeddings", false));
   parts.block.attention_scale = 1.0f / std::sqrt(static_cast<float>(config.head_dim));
   parts.block.layers.assign(config.n_layers, LayerSpec{});
 }
@@ -153,8 +154,10 @@ std::vector<bool> ReadWindows(ConfigReader& reader, ModelParts& parts, const std
       reader.Fail(StatusCode::kUnsupported, "layers of type '" + std::string(listed[i]) +
                                                 "' are not supported\nsupported: full_attention, sliding_attention");
     }
-    if (!listed.empty()) sliding[i] = listed[i] == "sliding_attention";
-    else sliding[i] = flags.size() == sliding.size() ? flags[i] != 0 : slides(i);
+    if (!listed.empty())
+      sliding[i] = listed[i] == "sliding_attention";
+    else
+      sliding[i] = flags.size() == sliding.size() ? flags[i] != 0 : slides(i);
     if (sliding[i]) parts.block.layers[i].window = window;
   }
   return sliding;

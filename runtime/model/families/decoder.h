@@ -12,17 +12,17 @@
 
 namespace prenorm {
 
-/// Reads the sizes of ModelConfig, those of the vocabulary from the tensors, and sets the attention scale to 1 / sqrt(head_dim); errors are kept in `reader`.
-/// parts.block.norm says whether to read the eps of an RMSNorm or of a LayerNorm; a config.ffn_dim set before is what
-/// holds where the file has none.
+/// Reads the sizes of ModelConfig, those of the vocabulary from the tensors, and sets the attention scale to 1 /
+/// sqrt(head_dim); errors are kept in `reader`. parts.block.norm says whether to read the eps of an RMSNorm or of a
+/// LayerNorm; a config.ffn_dim set before is what holds where the file has none.
 void ReadDecoderConfig(ConfigReader& reader, const Binder& binder, ModelParts& parts);
 
 /// All layers rotate by one table, which is read here, and attend to everything.
 void RotateAllLayers(ConfigReader& reader, Binder& binder, ModelParts& parts);
 
 /// Gives a window of attention.sliding_window keys to the layers that the file lists as sliding, or, where it has no
-/// list, to those for which `slides(layer)` holds. Without the key, or with 0, no layer has one. Call after RotateAllLayers.
-/// Returns whether layer i slides, for each.
+/// list, to those for which `slides(layer)` holds. Without the key, or with 0, no layer has one. Call after
+/// RotateAllLayers. Returns whether layer i slides, for each.
 std::vector<bool> ReadWindows(ConfigReader& reader, ModelParts& parts, const std::function<bool(size_t)>& slides);
 
 /// Every how many layers one does not slide, or `usual`, where the file has no number for it.

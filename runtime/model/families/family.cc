@@ -66,8 +66,7 @@ Status BuildDecoder(const Family& family, size_t tokens, ModelParts& parts, Bind
   if (!binder.status().ok()) return binder.status();
   if (parts.config.vocab_size < tokens) {
     return {StatusCode::kBadModel, "the embedding matrix has " + std::to_string(parts.config.vocab_size) +
-                                       " rows for " + std::to_string(tokens) + " tokens\nin " +
-                                       parts.source->path()};
+                                       " rows for " + std::to_string(tokens) + " tokens\nin " + parts.source->path()};
   }
   return {};
 }

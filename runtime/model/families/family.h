@@ -14,7 +14,7 @@ namespace prenorm {
 
 /// One architecture. Adding a family is one file with such a function, one line in family.cc, one test.
 struct Family {
-  std::string_view architecture;               ///< As in general.architecture.
+  std::string_view architecture;                ///< As in general.architecture.
   std::array<std::string_view, 3> model_types;  ///< As in model_type of config.json; empty ones count nothing.
   Status (*build)(ModelParts& parts, Binder& binder, ConfigReader& reader);
 };

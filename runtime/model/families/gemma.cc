@@ -17,8 +17,10 @@ void ReadGemma(ModelParts& parts, Binder& binder, ConfigReader& reader, bool has
   };
   BlockSpec& block = parts.block;
   block.rope_pairs = RopePairs::kHalves;
-  if (has_post_norms) binder.UseHfNames({kPostNorms});
-  else binder.UseHfNames({});
+  if (has_post_norms)
+    binder.UseHfNames({kPostNorms});
+  else
+    binder.UseHfNames({});
   binder.AddToHfGains(1.0f);
   ReadDecoderConfig(reader, binder, parts);
   RotateAllLayers(reader, binder, parts);
@@ -77,7 +79,8 @@ Status BuildGemma3(ModelParts& parts, Binder& binder, ConfigReader& reader) {
   // The architecture's defaults, which GGUF files leave out: five local layers for each global one, base 10000.
   const size_t pattern = ReadWindowPattern(reader, 6);
   const std::vector<bool> local = ReadWindows(reader, parts, [&](size_t i) { return (i + 1) % pattern != 0; });
-  parts.block.ropes.push_back(PlainRope(parts.config, reader.Number("rope.freq_base_swa", /*positive=*/true, 10000.0f)));
+  parts.block.ropes.push_back(
+      PlainRope(parts.config, reader.Number("rope.freq_base_swa", /*positive=*/true, 10000.0f)));
   for (size_t i = 0; i < local.size(); ++i) parts.block.layers[i].rope = local[i] ? 1 : 0;
   return BindSandwich(parts, binder, reader);
 }

@@ -6,9 +6,9 @@ namespace prenorm {
 
 Status BuildGpt2(ModelParts& parts, Binder& binder, ConfigReader& reader) {
   static constexpr NamePair kNames[] = {
-      {"token_embd", "wte"},          {"position_embd", "wpe"},    {"output_norm", "ln_f"},
-      {"attn_norm", "ln_1"},          {"attn_qkv", "attn.c_attn"}, {"attn_output", "attn.c_proj"},
-      {"ffn_norm", "ln_2"},           {"ffn_up", "mlp.c_fc"},      {"ffn_down", "mlp.c_proj"},
+      {"token_embd", "wte"}, {"position_embd", "wpe"},    {"output_norm", "ln_f"},
+      {"attn_norm", "ln_1"}, {"attn_qkv", "attn.c_attn"}, {"attn_output", "attn.c_proj"},
+      {"ffn_norm", "ln_2"},  {"ffn_up", "mlp.c_fc"},      {"ffn_down", "mlp.c_proj"},
   };
   ModelConfig& config = parts.config;
   binder.UseHfNames({kNames, "h.", /*transposed=*/true});

@@ -14,7 +14,8 @@ Status BuildGranite(ModelParts& parts, Binder& binder, ConfigReader& reader) {
   block.embedding_scale = reader.Number("embedding_scale", /*positive=*/true, 1.0f);
   block.residual_scale = reader.Number("residual_scale", /*positive=*/true, 1.0f);
   block.attention_scale = reader.Number("attention.scale", /*positive=*/true, block.attention_scale);
-  block.logit_scale = 1.0f / reader.Number("logit_scale", /*positive=*/true, 1.0f);  // Both kinds of files hold a divisor.
+  block.logit_scale =
+      1.0f / reader.Number("logit_scale", /*positive=*/true, 1.0f);  // Both kinds of files hold a divisor.
   if (!reader.status().ok()) return reader.status();
   BindDecoder(parts, binder);
   return binder.status();

@@ -25,8 +25,10 @@ Status BuildQwen(ModelParts& parts, Binder& binder, ConfigReader& reader, QkNorm
 Status BuildMixture(ModelParts& parts, Binder& binder, ConfigReader& reader, bool shared, bool normalizes) {
   ReadExperts(reader, parts);
   BlockSpec& block = parts.block;
-  if (!shared) block.shared_ffn_dim = 0;
-  else if (block.shared_ffn_dim == 0) block.shared_ffn_dim = parts.config.ffn_dim;
+  if (!shared)
+    block.shared_ffn_dim = 0;
+  else if (block.shared_ffn_dim == 0)
+    block.shared_ffn_dim = parts.config.ffn_dim;
   // config.json has it wherever it is so; GGUF files leave it to the architecture.
   block.normalize_expert_weights = reader.Flag("expert_weights_norm", !reader.is_hf() && normalizes);
   if (!reader.Numbers("mlp_only_layers").empty() || reader.Size("decoder_sparse_step", 1u << 12, 1) != 1) {

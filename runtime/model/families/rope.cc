@@ -40,8 +40,8 @@ void ScaleLlama3(ConfigReader& reader, double factor, std::vector<double>& frequ
 
 // Returns the factor of cos and sin.
 double ScaleYarn(ConfigReader& reader, const ModelConfig& config, double factor, std::vector<double>& frequencies) {
-  const double original = reader.Number("rope.scaling.original_context_length", /*positive=*/true,
-                                        static_cast<float>(config.max_seq_len));
+  const double original =
+      reader.Number("rope.scaling.original_context_length", /*positive=*/true, static_cast<float>(config.max_seq_len));
   const double fast = reader.Number("rope.scaling.yarn_beta_fast", /*positive=*/true, 32.0f);
   const double slow = reader.Number("rope.scaling.yarn_beta_slow", /*positive=*/true, 1.0f);
   const auto dims = static_cast<double>(config.rope_dim);
@@ -73,8 +73,8 @@ double ScaleYarn(ConfigReader& reader, const ModelConfig& config, double factor,
   return reader.Number("rope.scaling.attention_factor", /*positive=*/true, static_cast<float>(magnitude));
 }
 
-// Each frequency has a divisor of its own, one list for contexts up to the original and one for longer ones (Ding et al.
-// 2024). Only the short list is applied here.
+// Each frequency has a divisor of its own, one list for contexts up to the original and one for longer ones (Ding et
+// al. 2024). Only the short list is applied here.
 RopeTable LongRope(ConfigReader& reader, const ModelConfig& config, Binder& binder, const std::vector<double>& plain) {
   const size_t half = plain.size();
   const auto list = [&](const char* key, const char* tensor) {
@@ -91,8 +91,9 @@ RopeTable LongRope(ConfigReader& reader, const ModelConfig& config, Binder& bind
   const std::vector<float> of_long = list("long_factor", "rope_factors_long.weight");
   const size_t original = reader.Size("rope.scaling.original_context_length", size_t{1} << 28, config.max_seq_len);
   const double longest = static_cast<double>(config.max_seq_len);
-  const double factor = static_cast<double>(reader.Number(
-      "rope.scaling.factor", /*positive=*/true, static_cast<float>(longest / static_cast<double>(std::max<size_t>(original, 1)))));
+  const double factor = static_cast<double>(
+      reader.Number("rope.scaling.factor", /*positive=*/true,
+                    static_cast<float>(longest / static_cast<double>(std::max<size_t>(original, 1)))));
   const double usual =
       factor <= 1.0 ? 1.0 : std::sqrt(1.0 + std::log(factor) / std::log(static_cast<double>(original)));
   RopeTable table;
@@ -136,8 +137,9 @@ RopeTable ReadRope(ConfigReader& reader, const ModelConfig& config, Binder& bind
       magnitude = ScaleYarn(reader, config, factor(), frequencies);
     } else if (kind != "none" && kind != "default" && kind != "dynamic") {
       // "dynamic" changes nothing up to max_position_embeddings, and no session is longer.
-      reader.Fail(StatusCode::kUnsupported, "rope scaling of type '" + kind +
-                                                "' is not supported\nsupported: none, linear, dynamic, llama3, yarn, longrope");
+      reader.Fail(StatusCode::kUnsupported,
+                  "rope scaling of type '" + kind +
+                      "' is not supported\nsupported: none, linear, dynamic, llama3, yarn, longrope");
     }
     if (!reader.status().ok()) return {};
     const std::vector<float> divisors = binder.OptionalVector("rope_freqs.weight", frequencies.size());
@@ -145,8 +147,9 @@ RopeTable ReadRope(ConfigReader& reader, const ModelConfig& config, Binder& bind
     table = Rounded(frequencies, magnitude);
   }
   if (!reader.status().ok() || IsFinite(table)) return table;
-  reader.Fail(StatusCode::kBadModel, "the rotary frequencies are not finite: rope.freq_base, scaling and rope_freqs "
-                                     "do not fit together");
+  reader.Fail(StatusCode::kBadModel,
+              "the rotary frequencies are not finite: rope.freq_base, scaling and rope_freqs "
+              "do not fit together");
   return {};
 }
 

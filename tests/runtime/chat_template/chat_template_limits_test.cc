@@ -65,7 +65,8 @@ TEST(ChatTemplateLimitsTest, DepthOfEvaluation) {
   EXPECT_TRUE(StatusOf(recurse(50)).ok()) << StatusOf(recurse(50)).message();
   ExpectLimit(StatusOf(recurse(1000)), "evaluations inside each other");
   ExpectLimit(StatusOf("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}"), "evaluations inside each other");
-  ExpectLimit(StatusOf("{{ ['a'] | map(" + Times(1000, "'map', ") + "'upper') | list }}"), "evaluations inside each other");
+  ExpectLimit(StatusOf("{{ ['a'] | map(" + Times(1000, "'map', ") + "'upper') | list }}"),
+              "evaluations inside each other");
 }
 
 TEST(ChatTemplateLimitsTest, Steps) {
@@ -83,8 +84,10 @@ TEST(ChatTemplateLimitsTest, BytesOfWork) {
   limits.work_bytes = 10000;
   EXPECT_TRUE(StatusOf("{% set x = 'a' * 4000 %}", limits).ok());
   ExpectLimit(StatusOf("{% set x = 'a' * 4000 %}{% set y = x + x + x %}", limits), "bytes of strings and lists");
-  ExpectLimit(StatusOf("{% set ns = namespace(x=[1]) %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}", limits),
-              "bytes of strings and lists");
+  ExpectLimit(
+      StatusOf("{% set ns = namespace(x=[1]) %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+               limits),
+      "bytes of strings and lists");
 }
 
 TEST(ChatTemplateLimitsTest, BytesOfOneString) {
@@ -113,11 +116,13 @@ TEST(ChatTemplateLimitsTest, ItemsOfARange) {
 
 TEST(ChatTemplateLimitsTest, DepthOfValues) {
   const auto nest = [](int n) {
-    return "{% set ns = namespace(x=[]) %}{% for i in range(" + std::to_string(n) + ") %}{% set ns.x = [ns.x] %}{% endfor %}";
+    return "{% set ns = namespace(x=[]) %}{% for i in range(" + std::to_string(n) +
+           ") %}{% set ns.x = [ns.x] %}{% endfor %}";
   };
   EXPECT_TRUE(StatusOf(nest(99)).ok());
   ExpectLimit(StatusOf(nest(100)), "lists inside each other");
-  ExpectLimit(StatusOf("{% set ns = namespace(x=1) %}{% for i in range(1000) %}{% set ns.x = {1: ns.x} %}{% endfor %}"), "dicts");
+  ExpectLimit(StatusOf("{% set ns = namespace(x=1) %}{% for i in range(1000) %}{% set ns.x = {1: ns.x} %}{% endfor %}"),
+              "dicts");
   const auto json = [](size_t n) { return "{\"a\": " + Times(n, "[") + Times(n, "]") + "}"; };
   EXPECT_TRUE(StatusOf("{{ a }}", {}, json(98)).ok());
   ExpectLimit(StatusOf("{{ a }}", {}, json(101)), "inside each other");
@@ -125,17 +130,21 @@ TEST(ChatTemplateLimitsTest, DepthOfValues) {
 }
 
 TEST(ChatTemplateLimitsTest, SharedAndCyclicValuesEnd) {
-  const std::string doubling = "{% set ns = namespace(x=[1], y=[1]) %}{% for i in range(90) %}{% set ns.x = [ns.x, ns.x] %}"
-                               "{% set ns.y = [ns.y, ns.y] %}{% endfor %}";
+  const std::string doubling =
+      "{% set ns = namespace(x=[1], y=[1]) %}{% for i in range(90) %}{% set ns.x = [ns.x, ns.x] %}"
+      "{% set ns.y = [ns.y, ns.y] %}{% endfor %}";
   Limits limits;
   limits.steps = 100000;
   ExpectLimit(StatusOf(doubling + "{{ ns.x }}", limits), "steps");
   ExpectLimit(StatusOf(doubling + "{{ ns.x == ns.y }}", limits), "steps");
   ExpectLimit(StatusOf(doubling + "{{ ns.x | tojson }}", limits), "steps");
-  EXPECT_TRUE(StatusOf("{% set ns = namespace() %}{% set ns.me = ns %}{% set ns.l = [ns] %}{{ ns.me.me.l[0].x }}").ok());
+  EXPECT_TRUE(
+      StatusOf("{% set ns = namespace() %}{% set ns.me = ns %}{% set ns.l = [ns] %}{{ ns.me.me.l[0].x }}").ok());
   EXPECT_TRUE(StatusOf("{% set ns = namespace() %}{% macro m() %}{{ ns.m }}{% endmacro %}{% set ns.m = m %}").ok());
   EXPECT_TRUE(StatusOf("{% set top = namespace(x=0) %}{% for i in range(90000) %}{% set n = namespace(x=top.x) %}"
-                       "{% set top.x = n %}{% endfor %}").ok()) << "a long chain is freed without recursion";
+                       "{% set top.x = n %}{% endfor %}")
+                  .ok())
+      << "a long chain is freed without recursion";
 }
 
 }  // namespace

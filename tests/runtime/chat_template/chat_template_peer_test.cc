@@ -33,8 +33,8 @@ std::vector<ChatMessage> ReadConversation(const char* json) {
   const simdjson::dom::array list = parser.parse(padded).get_array().value();
   std::vector<ChatMessage> messages;
   for (const simdjson::dom::element message : list) {
-    messages.push_back({std::string(message["role"].get_string().value()), std::string(message["content"].get_string().value()),
-                        simdjson::minify(message)});
+    messages.push_back({std::string(message["role"].get_string().value()),
+                        std::string(message["content"].get_string().value()), simdjson::minify(message)});
   }
   return messages;
 }
@@ -66,7 +66,9 @@ TEST(ChatTemplatePeerTest, RendersReleasedTemplatesAsJinja) {
           const Result<Rendering> rendering = chat->Render(input);
           const uint64_t expected = peer.hashes[index++];
           EXPECT_EQ(rendering.ok() ? Fnv1a(rendering->Text()) : 0, expected)
-              << peer.name << "\n" << conversation << "\n" << arguments << "\n"
+              << peer.name << "\n"
+              << conversation << "\n"
+              << arguments << "\n"
               << (rendering.ok() ? rendering->Text() : rendering.status().message());
         }
       }

@@ -31,7 +31,8 @@ std::tm GoldenTime() {
   return now;
 }
 
-Result<Rendering> RenderWith(std::string_view source, std::span<const ChatMessage> messages, std::string_view arguments) {
+Result<Rendering> RenderWith(std::string_view source, std::span<const ChatMessage> messages,
+                             std::string_view arguments) {
   const Result<Template> chat = Template::Compile(source);
   if (!chat.ok()) return chat.status();
   TemplateInput input;
@@ -46,13 +47,16 @@ Result<Rendering> RenderWith(std::string_view source, std::span<const ChatMessag
 // T for each byte of the template, D for data.
 std::string Origins(const Rendering& rendering) {
   std::string out;
-  for (const RenderedPart& part : rendering.parts) out += std::string(part.text.size(), part.origin == Origin::kData ? 'D' : 'T');
+  for (const RenderedPart& part : rendering.parts)
+    out += std::string(part.text.size(), part.origin == Origin::kData ? 'D' : 'T');
   return out;
 }
 
 std::vector<ChatMessage> GoldenMessages() {
   return {{"system", " Be brief. "},
-          {"user", "Gr\xC3\xBC\xC3\x9F" "e, 'you' & \"me\" <b>\n"},
+          {"user",
+           "Gr\xC3\xBC\xC3\x9F"
+           "e, 'you' & \"me\" <b>\n"},
           {"assistant", "<think>\nhm\n</think>\n\nHi!"},
           {"user", "Next?"}};
 }
@@ -122,7 +126,8 @@ TEST(ChatTemplateTest, RendersChatMlAsJinja) {
 
 TEST(ChatTemplateTest, MovesASystemMessageThatTheTemplateRefusesOrDrops) {  // T24
   const std::string turns = "{% for m in messages %}{% if m.role == 'user' %}[{{ m.content }}]{% endif %}{% endfor %}";
-  const std::string refuses = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}" + turns;
+  const std::string refuses =
+      "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}" + turns;
   const std::string takes = "{{ messages[0].content | replace('/x', '') }}" + turns;
   const struct {
     std::string source, system, text;
@@ -170,10 +175,14 @@ TEST(ChatTemplateTest, RefusesUnsupportedConstructsByNameWhenCompiled) {
     const char* source;
     const char* name;
   } cases[] = {
-      {"x{% include 'a' %}", "include"},        {"x{% extends 'a' %}", "extends"},
-      {"x{% block b %}{% endblock %}", "block"}, {"x{% import 'a' as b %}", "import"},
-      {"x{% do f() %}", "do"},                  {"x{{ a | urlize }}", "urlize"},
-      {"x{{ a is quux }}", "quux"},             {"x{{ a.translate(b) }}", "translate"},
+      {"x{% include 'a' %}", "include"},
+      {"x{% extends 'a' %}", "extends"},
+      {"x{% block b %}{% endblock %}", "block"},
+      {"x{% import 'a' as b %}", "import"},
+      {"x{% do f() %}", "do"},
+      {"x{{ a | urlize }}", "urlize"},
+      {"x{{ a is quux }}", "quux"},
+      {"x{{ a.translate(b) }}", "translate"},
       {"x{% for a in b recursive %}{% endfor %}", "recursive"},
   };
   for (const auto& c : cases) {

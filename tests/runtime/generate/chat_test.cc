@@ -18,14 +18,16 @@ namespace fs = std::filesystem;
 class ChatTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    Result<std::shared_ptr<const Model>> model = Model::Load(std::string(PRENORM_SOURCE_DIR) + "/models/tiny/prenorm-tiny.gguf");
+    Result<std::shared_ptr<const Model>> model =
+        Model::Load(std::string(PRENORM_SOURCE_DIR) + "/models/tiny/prenorm-tiny.gguf");
     ASSERT_TRUE(model.ok()) << model.status().message();
     model_ = std::move(model).value();
   }
   static void TearDownTestSuite() { model_.reset(); }
 
   static ptrdiff_t ControlIds(const ChatPrompt& prompt) {
-    return std::count_if(prompt.ids.begin(), prompt.ids.end(), [](TokenId id) { return model_->tokenizer().IsControl(id); });
+    return std::count_if(prompt.ids.begin(), prompt.ids.end(),
+                         [](TokenId id) { return model_->tokenizer().IsControl(id); });
   }
 
   static std::shared_ptr<const Model> model_;
@@ -149,12 +151,14 @@ TEST_F(ChatFolderTest, ExactlyOneBosWhoeverWritesIt) {  // T14
     Edit("tokenizer.json", [&](auto& json) {
       json["post_processor"] = nullptr;
       if (!tokenizer_adds) return;
-      json["post_processor"] = {{"type", "TemplateProcessing"},
-                                {"single", {{{"SpecialToken", {{"id", "<|endoftext|>"}, {"type_id", 0}}}},
-                                            {{"Sequence", {{"id", "A"}, {"type_id", 0}}}}}},
-                                {"pair", nlohmann::json::array()},
-                                {"special_tokens", {{"<|endoftext|>", {{"id", "<|endoftext|>"}, {"ids", {kBos}},
-                                                                       {"tokens", {"<|endoftext|>"}}}}}}};
+      json["post_processor"] = {
+          {"type", "TemplateProcessing"},
+          {"single",
+           {{{"SpecialToken", {{"id", "<|endoftext|>"}, {"type_id", 0}}}},
+            {{"Sequence", {{"id", "A"}, {"type_id", 0}}}}}},
+          {"pair", nlohmann::json::array()},
+          {"special_tokens",
+           {{"<|endoftext|>", {{"id", "<|endoftext|>"}, {"ids", {kBos}}, {"tokens", {"<|endoftext|>"}}}}}}};
     });
     Edit("tokenizer_config.json", [](auto& json) { json["bos_token"] = "<|endoftext|>"; });
     const auto model = Load();
@@ -163,7 +167,8 @@ TEST_F(ChatFolderTest, ExactlyOneBosWhoeverWritesIt) {  // T14
     for (const bool template_writes : {false, true}) {
       const std::vector<ChatMessage> messages = {{"user", "Hi"}};
       ChatOptions options;
-      options.chat_template = template_writes ? "{{ bos_token }}{{ messages[0].content }}" : "{{ messages[0].content }}";
+      options.chat_template =
+          template_writes ? "{{ bos_token }}{{ messages[0].content }}" : "{{ messages[0].content }}";
       const Result<ChatPrompt> prompt = RenderChat(*model, messages, options);
       ASSERT_TRUE(prompt.ok()) << prompt.status().message();
       EXPECT_EQ(std::count(prompt->ids.begin(), prompt->ids.end(), kBos), tokenizer_adds || template_writes ? 1 : 0);

@@ -15,7 +15,8 @@ namespace {
 class GenerateTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    Result<std::shared_ptr<const Model>> model = Model::Load(std::string(PRENORM_SOURCE_DIR) + "/models/tiny/prenorm-tiny.gguf");
+    Result<std::shared_ptr<const Model>> model =
+        Model::Load(std::string(PRENORM_SOURCE_DIR) + "/models/tiny/prenorm-tiny.gguf");
     ASSERT_TRUE(model.ok()) << model.status().message();
     model_ = std::move(model).value();
   }

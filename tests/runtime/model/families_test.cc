@@ -139,8 +139,8 @@ TEST_P(FamiliesTest, LastLogitsEqualTheLastOfAll) {
   EXPECT_TRUE(std::equal((*session)->logits().begin(), (*session)->logits().end(), last));
 }
 
-// Quantized matrices are permuted in memory, each expert and each part of a fused matrix for itself. The tolerance is that
-// of int8 activations; rows in wrong places give other logits altogether.
+// Quantized matrices are permuted in memory, each expert and each part of a fused matrix for itself. The tolerance is
+// that of int8 activations; rows in wrong places give other logits altogether.
 TEST_P(FamiliesTest, QuantizedToQ8_0StaysNearTheLogitsOfTransformers) {
   HashedModel(golden_).WriteGguf(Place(GetParam() + ".gguf"));
   const fs::path quantized = Place(GetParam() + "_q8_0.gguf");
@@ -207,13 +207,19 @@ TEST(FamilyRefusalsTest, RopeScalingByName) {
   for (const char* kind : {"proportional", "ntk"}) {
     ExpectRefused(FolderStatus("llama", [&](auto& config) { config["rope_parameters"]["rope_type"] = kind; }),
                   StatusCode::kUnsupported, {kind, "supported: none, linear, dynamic, llama3, yarn, longrope"});
-    ExpectRefused(GgufStatus("phi3", [&](auto& keys) { keys["phi3.rope.scaling.type"] = {"string", kind}; }),
+    ExpectRefused(GgufStatus("phi3",
+                             [&](auto& keys) {
+                               keys["phi3.rope.scaling.type"] = {"string", kind};
+                             }),
                   StatusCode::kUnsupported, {kind, "supported:"});
   }
 }
 
 TEST(FamilyRefusalsTest, ListsOfDivisorsOfOtherLengths) {
-  ExpectRefused(FolderStatus("phi3_long", [](auto& config) { config["rope_parameters"]["long_factor"] = {1.0, 2.0}; }),
+  ExpectRefused(FolderStatus("phi3_long",
+                             [](auto& config) {
+                               config["rope_parameters"]["long_factor"] = {1.0, 2.0};
+                             }),
                 StatusCode::kBadModel, {"long_factor", "expected 12", "found 2"});
 }
 
@@ -327,8 +333,12 @@ TEST(FamilyDetailsTest, OldConfigJsonIsUnderstoodAsTheNewOne) {
 
 TEST(FamilyDetailsTest, TensorsThatNoLayerUsesAreReported) {  // F26
   nlohmann::json golden = GoldenOf("llama");
-  golden["tensors"].push_back({{"hf", "model.extra.bias"}, {"gguf", "extra.bias"}, {"op", ""}, {"shape", {4}},
-                               {"offset", 0.0}, {"amplitude", 1.0}});
+  golden["tensors"].push_back({{"hf", "model.extra.bias"},
+                               {"gguf", "extra.bias"},
+                               {"op", ""},
+                               {"shape", {4}},
+                               {"offset", 0.0},
+                               {"amplitude", 1.0}});
   HashedModel(golden).WriteFolder(Place("extra"));
   const auto model = Load(Place("extra"));
   fs::remove_all(Place("extra"));

@@ -80,7 +80,8 @@ TEST_F(GoldenTest, TextBecomesTheIdsOfTokenizersAndComesBack) {
     EXPECT_EQ(model_->tokenizer().Decode(*plain), text);
     EncodeOptions special;
     special.parse_special = true;
-    EXPECT_EQ(*model_->tokenizer().Encode(text, special), entry["ids_with_special"].get<std::vector<TokenId>>()) << text;
+    EXPECT_EQ(*model_->tokenizer().Encode(text, special), entry["ids_with_special"].get<std::vector<TokenId>>())
+        << text;
   }
 }
 
@@ -91,8 +92,7 @@ TEST_F(GoldenTest, GreedyTextEqualsTransformers) {
     options.sampler.temperature = 0.0f;
     options.max_new_tokens = 64;
     const auto session = NewSession();
-    const Result<GenerateResult> result =
-        Generate(*session, entry["prompt_ids"].get<std::vector<TokenId>>(), options);
+    const Result<GenerateResult> result = Generate(*session, entry["prompt_ids"].get<std::vector<TokenId>>(), options);
     ASSERT_TRUE(result.ok()) << result.status().message();
     std::vector<TokenId> ids = result->ids;
     if (result->finish_reason == FinishReason::kStop) ids.pop_back();  // The end token.

@@ -142,12 +142,13 @@ TEST_P(SessionStateTest, LogProbsAreTheLogitsLessTheirLogSum) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    CacheTypes, SessionStateTest, testing::Values(Cache::kF32, Cache::kF16, Cache::kBF16, Cache::kInt8),
-    [](const auto& test) {
-      if (test.param == Cache::kInt8) return std::string("Int8");
-      return std::string(test.param == Cache::kF32 ? "F32" : test.param == Cache::kF16 ? "F16" : "BF16");
-    });
+INSTANTIATE_TEST_SUITE_P(CacheTypes, SessionStateTest,
+                         testing::Values(Cache::kF32, Cache::kF16, Cache::kBF16, Cache::kInt8), [](const auto& test) {
+                           if (test.param == Cache::kInt8) return std::string("Int8");
+                           return std::string(test.param == Cache::kF32   ? "F32"
+                                              : test.param == Cache::kF16 ? "F16"
+                                                                          : "BF16");
+                         });
 
 class StoredSessionTest : public testing::Test {
  protected:

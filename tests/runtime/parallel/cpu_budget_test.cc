@@ -19,7 +19,9 @@ namespace fs = std::filesystem;
 // A folder that stands for the root of a file system.
 class FakeRoot {
  public:
-  FakeRoot() : path_(fs::temp_directory_path() / ("prenorm_root_" + std::to_string(getpid()))) { fs::remove_all(path_); }
+  FakeRoot() : path_(fs::temp_directory_path() / ("prenorm_root_" + std::to_string(getpid()))) {
+    fs::remove_all(path_);
+  }
   ~FakeRoot() { fs::remove_all(path_); }
   void Write(const std::string& name, const std::string& text) const {
     const fs::path file = path_.string() + name;
@@ -35,7 +37,8 @@ class FakeRoot {
 TEST(CpuBudgetTest, ReadsCpuMax) {
   EXPECT_EQ(ParseCpuMax("50000 100000\n"), 0.5);
   EXPECT_EQ(ParseCpuMax("150000 100000"), 1.5);
-  for (const char* text : {"max 100000\n", "", "50000", "-1 100000", "50000 0", "x y"}) EXPECT_FALSE(ParseCpuMax(text)) << text;
+  for (const char* text : {"max 100000\n", "", "50000", "-1 100000", "50000 0", "x y"})
+    EXPECT_FALSE(ParseCpuMax(text)) << text;
 }
 
 TEST(CpuBudgetTest, TakesTheTightestQuotaOfAllAncestors) {

@@ -105,7 +105,8 @@ std::vector<TokenId> Reference(const SamplerOptions& o, const std::vector<float>
   if (o.top_p < 1) {
     const std::vector<double> p = probabilities();
     size_t kept = 0;
-    for (double before = 0; kept < p.size() && (kept == 0 || before < static_cast<double>(o.top_p)); ++kept) before += p[kept];
+    for (double before = 0; kept < p.size() && (kept == 0 || before < static_cast<double>(o.top_p)); ++kept)
+      before += p[kept];
     items.resize(kept);
   }
   if (o.min_p > 0) {
@@ -124,27 +125,28 @@ TEST(FiltersTest, AgreeWithAFullSortOnLargeVocabularies) {
   for (size_t vocab_size : {1u, 2u, 127u, 128u, 129u, 5000u, 50257u}) {
     std::vector<float> logits(vocab_size);
     for (float& logit : logits) logit = normal(random);
-    for (const SamplerOptions& options : {SamplerOptions{.temperature = 0.7f, .top_p = 0.9f},
-                                          SamplerOptions{.temperature = 3.0f, .top_p = 0.999f},
-                                          SamplerOptions{.top_k = 40},
-                                          SamplerOptions{.top_k = 3000, .top_p = 0.99f},
-                                          SamplerOptions{.min_p = 0.01f},
-                                          SamplerOptions{.top_p = 0.95f, .min_p = 0.05f}}) {
+    for (const SamplerOptions& options :
+         {SamplerOptions{.temperature = 0.7f, .top_p = 0.9f}, SamplerOptions{.temperature = 3.0f, .top_p = 0.999f},
+          SamplerOptions{.top_k = 40}, SamplerOptions{.top_k = 3000, .top_p = 0.99f}, SamplerOptions{.min_p = 0.01f},
+          SamplerOptions{.top_p = 0.95f, .min_p = 0.05f}}) {
       std::vector<float> work = logits;
       FilterScratch scratch;
       const std::vector<TokenId> kept = Ids(FilterLogits(options, work, scratch));
       const std::vector<TokenId> expected = Reference(options, logits);
       // A probability that meets the limit to the last bit may fall on either side.
       std::vector<TokenId> difference;
-      std::set_symmetric_difference(kept.begin(), kept.end(), expected.begin(), expected.end(), std::back_inserter(difference));
-      EXPECT_LE(difference.size(), expected.size() / 1000) << vocab_size << " top_p " << options.top_p << " kept " << kept.size();
+      std::set_symmetric_difference(kept.begin(), kept.end(), expected.begin(), expected.end(),
+                                    std::back_inserter(difference));
+      EXPECT_LE(difference.size(), expected.size() / 1000)
+          << vocab_size << " top_p " << options.top_p << " kept " << kept.size();
     }
   }
 }
 
 TEST(FiltersTest, BannedTokensNeverRemain) {
   std::vector<float> logits = {-INFINITY, 1.0f, NAN, 0.5f, -INFINITY};
-  for (const SamplerOptions& options : {SamplerOptions{}, SamplerOptions{.top_k = 4}, SamplerOptions{.top_p = 0.999f}}) {
+  for (const SamplerOptions& options :
+       {SamplerOptions{}, SamplerOptions{.top_k = 4}, SamplerOptions{.top_p = 0.999f}}) {
     std::vector<float> work = logits;
     FilterScratch scratch;
     EXPECT_EQ(Ids(FilterLogits(options, work, scratch)), (std::vector<TokenId>{1, 3}));

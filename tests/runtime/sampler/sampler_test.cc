@@ -120,7 +120,8 @@ TEST(SamplerTest, SameSeedSameTokens) {
     std::vector<TokenId> ids;
     for (int step = 0; step < 50; ++step) {
       std::vector<float> logits(500);
-      for (size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>((i * 37 + static_cast<size_t>(step)) % 101) / 20;
+      for (size_t i = 0; i < logits.size(); ++i)
+        logits[i] = static_cast<float>((i * 37 + static_cast<size_t>(step)) % 101) / 20;
       ids.push_back(sampler.Sample(logits));
     }
     return ids;
@@ -147,10 +148,14 @@ TEST(SamplerTest, DrawsFollowTheProbabilities) {
 
 TEST(SamplerTest, RefusesOptionsOutOfRangeByName) {
   const std::map<std::string, SamplerOptions> bad = {
-      {"temperature", {.temperature = -0.1f}},   {"repetition_penalty", {.repetition_penalty = 0}},
-      {"top_p", {.top_p = 0}},                   {"min_p", {.min_p = 1.1f}},
-      {"typical_p", {.typical_p = kNan}},        {"presence_penalty", {.presence_penalty = kInf}},
-      {"frequency_penalty", {.frequency_penalty = kNan}}, {"logit_bias", {.logit_bias = {{-1, 0.0f}}}},
+      {"temperature", {.temperature = -0.1f}},
+      {"repetition_penalty", {.repetition_penalty = 0}},
+      {"top_p", {.top_p = 0}},
+      {"min_p", {.min_p = 1.1f}},
+      {"typical_p", {.typical_p = kNan}},
+      {"presence_penalty", {.presence_penalty = kInf}},
+      {"frequency_penalty", {.frequency_penalty = kNan}},
+      {"logit_bias", {.logit_bias = {{-1, 0.0f}}}},
   };
   for (const auto& [name, options] : bad) {
     const Result<Sampler> sampler = Sampler::Create(options);

@@ -96,8 +96,11 @@ TEST(BpeTest, InvalidUtf8IsReplacedAndTheRestIsUntouched) {  // T12
   const auto tokenizer = TrainedMaker("smollm", 100).Build();
   const auto decoded = [&](std::string_view text) { return tokenizer->Decode(*tokenizer->Encode(text)); };
   EXPECT_EQ(decoded("end\xE2\x80"), "end\xEF\xBF\xBD");
-  EXPECT_EQ(decoded("\x61\xFF\x62"), "a\xEF\xBF\xBD" "b");
-  EXPECT_EQ(*tokenizer->Encode("\x61\xFF\x62"), *tokenizer->Encode("a\xEF\xBF\xBD" "b"));
+  EXPECT_EQ(decoded("\x61\xFF\x62"),
+            "a\xEF\xBF\xBD"
+            "b");
+  EXPECT_EQ(*tokenizer->Encode("\x61\xFF\x62"), *tokenizer->Encode("a\xEF\xBF\xBD"
+                                                                   "b"));
 }
 
 struct LongRuns {
@@ -108,8 +111,13 @@ struct LongRuns {
 void* EncodeLongRuns(void* data) {
   auto* runs = static_cast<LongRuns*>(data);
   runs->ok = true;
-  for (const auto& [size, unit] : std::initializer_list<std::pair<size_t, const char*>>{
-           {50'000, "A"}, {131'072, "Z"}, {131'072, " "}, {131'072, "7"}, {131'072, "\n"}, {65'536, "ж"}, {65'536, "'s"}}) {
+  for (const auto& [size, unit] : std::initializer_list<std::pair<size_t, const char*>>{{50'000, "A"},
+                                                                                        {131'072, "Z"},
+                                                                                        {131'072, " "},
+                                                                                        {131'072, "7"},
+                                                                                        {131'072, "\n"},
+                                                                                        {65'536, "ж"},
+                                                                                        {65'536, "'s"}}) {
     std::string text;
     for (size_t i = 0; i < size; ++i) text += unit;
     const auto ids = runs->tokenizer->Encode(text);
@@ -119,7 +127,8 @@ void* EncodeLongRuns(void* data) {
 }
 
 TEST(BpeTest, LongRunsNeedNoStack) {  // T16
-  for (const char* name : {"gpt-2", "smollm", "llama-bpe", "qwen2", "tekken", "gpt-4o", "deepseek-llm", "deepseek-v3"}) {
+  for (const char* name :
+       {"gpt-2", "smollm", "llama-bpe", "qwen2", "tekken", "gpt-4o", "deepseek-llm", "deepseek-v3"}) {
     SpecMaker maker = ByteLevelMaker(name);
     for (const char* unit : {"Z", "A"}) {
       std::string run = unit;
@@ -225,7 +234,11 @@ TEST(BuildTokenizerTest, RefusesDescriptionsThatContradictThemselves) {
   ExpectBadModel(broken([](TokenizerSpec& s) { s.unknown = 100'000; }), "unknown token");
   const std::string long_token(kMaxTokenBytes + 1, 'x');
   ExpectBadModel(broken([&](TokenizerSpec& s) { s.tokens[5] = long_token; }), "bytes");
-  ExpectBadModel(broken([](TokenizerSpec& s) { s.kind = TokenModelKind::kSpm; s.scores.pop_back(); }), "scores");
+  ExpectBadModel(broken([](TokenizerSpec& s) {
+                   s.kind = TokenModelKind::kSpm;
+                   s.scores.pop_back();
+                 }),
+                 "scores");
   ExpectBadModel(broken([](TokenizerSpec& s) { s.scores[3] = std::numeric_limits<float>::quiet_NaN(); }), "number");
 }
 

@@ -17,11 +17,16 @@ namespace {
 
 /// What a writer's file gives; the bytes live as long as the object.
 struct FromWriter {
-  explicit FromWriter(const GgufWriter& writer) : bytes(writer.Build()), file(GgufFile::FromMemory(bytes, "test.gguf")) {
-    if (!file.ok()) status = file.status();
-    else if (auto spec = SpecFromGguf(file->metadata(), "test.gguf"); !spec.ok()) status = spec.status();
-    else if (auto built = BuildTokenizer(*std::move(spec)); !built.ok()) status = built.status();
-    else tokenizer = *std::move(built);
+  explicit FromWriter(const GgufWriter& writer)
+      : bytes(writer.Build()), file(GgufFile::FromMemory(bytes, "test.gguf")) {
+    if (!file.ok())
+      status = file.status();
+    else if (auto spec = SpecFromGguf(file->metadata(), "test.gguf"); !spec.ok())
+      status = spec.status();
+    else if (auto built = BuildTokenizer(*std::move(spec)); !built.ok())
+      status = built.status();
+    else
+      tokenizer = *std::move(built);
   }
   std::vector<uint8_t> bytes;
   Result<GgufFile> file;
@@ -57,7 +62,8 @@ TEST(GgufSpecTest, TokenizersLoadWithoutTheirModel) {
   GgufWriter writer = BpeWriter();  // No weights; and nothing runs the architecture.
   const std::string path = testing::TempDir() + "/prenorm_vocabulary_" + std::to_string(getpid()) + ".gguf";
   const std::vector<uint8_t> bytes = writer.String("general.name", "x").Build();
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   const auto tokenizer = Tokenizer::Load(path);
   std::remove(path.c_str());
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
@@ -83,7 +89,8 @@ TEST(GgufSpecTest, EndMarkersByNameWhereTheFileDoesNotListThem) {  // T15
     return std::vector<TokenId>(ends.begin(), ends.end());
   };
   EXPECT_EQ(ends_of({"a", "<|end|>", "<|user|>", "</s>"}), (std::vector<TokenId>{1, 3}));
-  EXPECT_EQ(ends_of({"<|fim_pad|>", "<|fim_middle|>", "<|repo_name|>", "<|file_sep|>"}), (std::vector<TokenId>{0, 2, 3}));
+  EXPECT_EQ(ends_of({"<|fim_pad|>", "<|fim_middle|>", "<|repo_name|>", "<|file_sep|>"}),
+            (std::vector<TokenId>{0, 2, 3}));
   // gpt-oss: a turn has several messages, and <|end|> ends one of them only.
   EXPECT_EQ(ends_of({"<|end|>", "<|return|>", "<|call|>", "<|start|>"}), (std::vector<TokenId>{1, 2}));
 }
@@ -136,11 +143,14 @@ TEST(GgufSpecTest, KeysThatDoNotFitAreRefused) {
   EXPECT_EQ(code(start("rwkv").Strings("tokenizer.ggml.tokens", {"a"})), StatusCode::kUnsupported);
   EXPECT_EQ(code(start("gpt2").String("tokenizer.ggml.tokens", "a")), StatusCode::kBadModel);
   EXPECT_EQ(code(start("llama").Strings("tokenizer.ggml.tokens", {"a", "b"})), StatusCode::kBadModel);
-  EXPECT_EQ(code(start("llama").Strings("tokenizer.ggml.tokens", {"a", "b"}).Numbers<float>("tokenizer.ggml.scores", 6, {1})),
-            StatusCode::kBadModel);
+  EXPECT_EQ(
+      code(start("llama").Strings("tokenizer.ggml.tokens", {"a", "b"}).Numbers<float>("tokenizer.ggml.scores", 6, {1})),
+      StatusCode::kBadModel);
   const auto merges = [&](const std::vector<std::string>& list) {
-    return code(start("gpt2").String("tokenizer.ggml.pre", "gpt-2").Strings("tokenizer.ggml.tokens", {"a", "b", "ab"}).Strings(
-        "tokenizer.ggml.merges", list));
+    return code(start("gpt2")
+                    .String("tokenizer.ggml.pre", "gpt-2")
+                    .Strings("tokenizer.ggml.tokens", {"a", "b", "ab"})
+                    .Strings("tokenizer.ggml.merges", list));
   };
   EXPECT_EQ(merges({"a b"}), StatusCode::kOk);
   EXPECT_EQ(merges({"a b", "ab c"}), StatusCode::kBadModel);  // no token "c"

@@ -27,8 +27,10 @@ std::unique_ptr<Tokenizer> FromJson(std::string_view json, Status* status = null
     if (tokenizer.ok()) return *std::move(tokenizer);
     failed = tokenizer.status();
   }
-  if (status != nullptr) *status = failed;
-  else ADD_FAILURE() << failed.message();
+  if (status != nullptr)
+    *status = failed;
+  else
+    ADD_FAILURE() << failed.message();
   return nullptr;
 }
 
@@ -73,14 +75,16 @@ TEST(JsonSpecTest, NumbersBeyond64BitsAreNumbers) {
   EXPECT_EQ(WithLongIntegersAsFloats(kHuge), std::string(kHuge) + ".0");
   EXPECT_EQ(WithLongIntegersAsFloats(std::string("{\"a\": -") + kHuge + ", \"b\": 1}"),
             std::string("{\"a\": -") + kHuge + ".0, \"b\": 1}");
-  for (const std::string text : {"", "{}", "[1234567890123456789, 0.12345678901234567890123, 1e10]", "[1.5e12345678901234567890123]",
-                                 "\"1000000000000000019884624838656\"", "{\"\\\"12345678901234567890123\": 1}", "\"\\"}) {
+  for (const std::string text :
+       {"", "{}", "[1234567890123456789, 0.12345678901234567890123, 1e10]", "[1.5e12345678901234567890123]",
+        "\"1000000000000000019884624838656\"", "{\"\\\"12345678901234567890123\": 1}", "\"\\"}) {
     EXPECT_EQ(WithLongIntegersAsFloats(text), text);
   }
   namespace fs = std::filesystem;
   const fs::path folder = fs::path(testing::TempDir()) / ("prenorm_huge_number_" + std::to_string(getpid()));
   fs::copy(PRENORM_SOURCE_DIR "/models/tiny/hf", folder);
-  std::ofstream(folder / "tokenizer_config.json") << "{\"model_max_length\": " << kHuge << ", \"eos_token\": \"<|im_end|>\"}";
+  std::ofstream(folder / "tokenizer_config.json")
+      << "{\"model_max_length\": " << kHuge << ", \"eos_token\": \"<|im_end|>\"}";
   const Result<TokenizerSpec> spec = SpecFromHfFolder(folder.string());
   EXPECT_TRUE(spec.ok()) << spec.status().message();
   fs::remove_all(folder);

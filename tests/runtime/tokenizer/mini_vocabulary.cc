@@ -133,9 +133,31 @@ SpecMaker SpmMaker(bool space_prefix) {
   maker.AddByteTokens();
   float score = 0;
   const std::string mark(kSpaceMark);
-  const std::vector<std::string> pieces = {  // highest score first
-      "He", "ll", "llo", "Hello", "or", "ld", "orld", "world", mark + "Hello", mark + "world", mark + "a", mark + "b",
-      mark + mark, mark + mark + mark, mark, "a", "b", "H", "e", "l", "o", "w", "r", "d"};
+  const std::vector<std::string> pieces = {// highest score first
+                                           "He",
+                                           "ll",
+                                           "llo",
+                                           "Hello",
+                                           "or",
+                                           "ld",
+                                           "orld",
+                                           "world",
+                                           mark + "Hello",
+                                           mark + "world",
+                                           mark + "a",
+                                           mark + "b",
+                                           mark + mark,
+                                           mark + mark + mark,
+                                           mark,
+                                           "a",
+                                           "b",
+                                           "H",
+                                           "e",
+                                           "l",
+                                           "o",
+                                           "w",
+                                           "r",
+                                           "d"};
   for (const std::string& text : pieces) {
     maker.Add(text, TokenType::kNormal, --score);
   }

@@ -31,8 +31,8 @@ class SpecMaker {
   TokenizerSpec spec_;
 };
 
-/// Byte-level BPE without merges: control tokens <|endoftext|>, <|im_start|>, <|im_end|> (ids 0, 1, 2; BOS is 1), then the
-/// 256 bytes, cut by the named pre-tokenizer.
+/// Byte-level BPE without merges: control tokens <|endoftext|>, <|im_start|>, <|im_end|> (ids 0, 1, 2; BOS is 1), then
+/// the 256 bytes, cut by the named pre-tokenizer.
 SpecMaker ByteLevelMaker(std::string_view pretokenizer);
 
 /// The same with `merges` merges learnt from a text about many scripts.

@@ -125,9 +125,10 @@ TEST(PretokenizerTest, EveryNameTakesLongRuns) {
   for (const char* unit : {"x", "X", " ", "5", "\n", ".", "漢"}) {
     for (int i = 0; i < 20'000; ++i) long_text += unit;
   }
-  for (const char* name : {"default", "gpt-2", "smollm", "llama-bpe", "qwen2", "qwen35", "tekken", "gpt-4o", "command-r",
-                           "deepseek-llm", "deepseek-coder", "deepseek-v3", "bailingmoe", "seed-coder", "falcon", "bloom",
-                           "viking", "gemma4", "kimi-k2", "youtu", "exaone-moe", "jais-2"}) {
+  for (const char* name :
+       {"default",   "gpt-2",        "smollm",         "llama-bpe",   "qwen2",      "qwen35",     "tekken", "gpt-4o",
+        "command-r", "deepseek-llm", "deepseek-coder", "deepseek-v3", "bailingmoe", "seed-coder", "falcon", "bloom",
+        "viking",    "gemma4",       "kimi-k2",        "youtu",       "exaone-moe", "jais-2"}) {
     const std::string cut = CutBy(name, long_text);
     EXPECT_EQ(cut.substr(0, 2), "[x") << name << ": " << cut.substr(0, 200);
   }

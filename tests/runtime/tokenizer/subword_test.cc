@@ -78,8 +78,8 @@ SpecMaker UnigramMaker() {
 
 TEST(UnigramTest, TakesTheSegmentationWithTheHighestSum) {
   const auto tokenizer = UnigramMaker().Build();
-  EXPECT_EQ(Pieces(*tokenizer, "ab"), "ab");      // -4 against -6
-  EXPECT_EQ(Pieces(*tokenizer, "aba"), "a|ba");   // -5 against ab|a -7
+  EXPECT_EQ(Pieces(*tokenizer, "ab"), "ab");     // -4 against -6
+  EXPECT_EQ(Pieces(*tokenizer, "aba"), "a|ba");  // -5 against ab|a -7
   EXPECT_EQ(Pieces(*tokenizer, "baba"), "ba|ba");
   EXPECT_EQ(Pieces(*tokenizer, "aéxyzb"), "a|é|<unk>|b");
 }
@@ -108,7 +108,10 @@ TEST(NormalizerTest, NfcGivesTheSameIds) {  // T21
 
 TEST(NormalizerTest, BertsSteps) {
   EXPECT_EQ(Normalized({Kind::kNfd, Kind::kStripAccents, Kind::kLowercase}, "ÀÉİ ß Σ"), "aei ß σ");
-  EXPECT_EQ(Normalized({Kind::kCleanText}, std::string("a\t\xC2\xA0" "b\0c\x01\xE2\x80\x8E", 11)), "a  bc");
+  EXPECT_EQ(Normalized({Kind::kCleanText}, std::string("a\t\xC2\xA0"
+                                                       "b\0c\x01\xE2\x80\x8E",
+                                                       11)),
+            "a  bc");
   EXPECT_EQ(Normalized({Kind::kSpaceCjk}, "a漢字"), "a 漢  字 ");
   EXPECT_EQ(Normalized({Kind::kStrip}, " \n a b\xE3\x80\x80"), "a b");
   EXPECT_EQ(Normalized({Kind::kStrip}, "  "), "");
@@ -129,9 +132,9 @@ TEST(NormalizerTest, AddedTokensMayBeFoundInTheNormalizedText) {
 /// A charsmap of one entry, "x" -> "yz", as darts-clone lays it out.
 std::string TinyCharsmap() {
   std::vector<uint32_t> units(512, 0);
-  units[0] = 1u << 10;                        // root: offset 1
+  units[0] = 1u << 10;                          // root: offset 1
   units[1 ^ 'x'] = 'x' | 1u << 8 | 256u << 10;  // label x, has a leaf, offset 256
-  units[(1 ^ 'x') ^ 256] = 0x80000000u | 3;   // value: at byte 3 of the replacements
+  units[(1 ^ 'x') ^ 256] = 0x80000000u | 3;     // value: at byte 3 of the replacements
   std::string blob(4, '\0');
   const auto bytes = static_cast<uint32_t>(units.size() * sizeof(uint32_t));
   std::memcpy(blob.data(), &bytes, 4);

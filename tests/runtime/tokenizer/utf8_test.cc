@@ -47,7 +47,7 @@ TEST(Utf8Test, CharactersComeBack) {
 
 TEST(StreamDecoderTest, NothingIsPrintedBeforeACharacterIsWhole) {  // T11
   SpecMaker maker = ByteLevelMaker("gpt-2");
-  maker.AddMerge("ð", "Ł");  // F0 9F
+  maker.AddMerge("ð", "Ł");   // F0 9F
   maker.AddMerge("ðŁ", "ĺ");  // 98
   const auto tokenizer = maker.Build();
   const TokenId head = maker.Find("ðŁĺ");
