@@ -8,7 +8,9 @@
 #include "tools/common/host.h"
 #include "tools/common/prompt.h"
 #include "tools/common/interrupt.h"
+#include "tools/common/terminal.h"
 #include "tools/lab/experiment.h"
+#include "tools/lab/model_run.h"
 
 namespace prenorm::tools {
 namespace {
@@ -16,14 +18,16 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json About(const Experiment& experiment) {
-  return {{"name", experiment.name},
+  return {{"id", experiment.name},
           {"claim", experiment.claim},
           {"source", experiment.source},
           {"measured", experiment.measured}};
 }
 
-ordered_json Json(const Experiment& experiment, const LabTable& table, const Verdict& verdict) {
+ordered_json Json(const Experiment& experiment, const std::string& model, const LabTable& table,
+                  const Verdict& verdict) {
   ordered_json json = About(experiment);
+  if (!model.empty()) json["model"] = model;
   json["columns"] = table.columns;
   json["rows"] = ordered_json::array();
   for (const LabRow& row : table.rows) {
@@ -42,12 +46,12 @@ ordered_json Json(const Experiment& experiment, const LabTable& table, const Ver
 int List(bool as_json) {
   std::string text;
   ordered_json json = NewJson(1);
-  json["experiments"] = ordered_json::array();
+  json["results"] = ordered_json::array();
   for (const Experiment& experiment : Experiments()) {
     std::string name = experiment.name;
     name.resize(20, ' ');
     text += name + experiment.claim + "\n";
-    json["experiments"].push_back(About(experiment));
+    json["results"].push_back(About(experiment));
   }
   return PrintAnswer(as_json ? JsonLine(json) : text);
 }
@@ -58,36 +62,76 @@ Status WritePicture(const std::string& folder, const Experiment& experiment, con
   return WriteFile(folder + "/" + experiment.name + ".svg", svg);
 }
 
+// Runs experiments, and opens the model when the first of them needs it.
+class Lab {
+ public:
+  explicit Lab(const Options& options) : options_(options), json_(NewJson(1)) {
+    json_["seed"] = seed();
+    json_["results"] = ordered_json::array();
+  }
+
+  // kExitOk to go on.
+  int Run(const Experiment& experiment) {
+    std::string model;
+    if (experiment.measure_model != nullptr) {
+      if (!model_) model_.emplace(OpenLabModel(options_));
+      if (!model_->ok()) return LeaveOut(experiment, model_->status());
+      model = (*model_)->name;
+    }
+    const Result<LabTable> table =
+        model.empty() ? Result<LabTable>(experiment.measure(seed())) : experiment.measure_model(**model_);
+    if (!table.ok()) return LeaveOut(experiment, table.status());
+    const Verdict verdict = experiment.judge(*table);
+    ++run_;
+    held_ += verdict.holds() ? 1 : 0;
+    if (!options_.svg.empty()) {
+      const std::string svg = LabSvg(experiment, model, *table, verdict);
+      if (Status status = WritePicture(options_.svg, experiment, svg); !status.ok()) return Fail(status);
+    }
+    if (!options_.json) {
+      return PrintAnswer((run_ > 1 ? "\n" : "") + LabText(experiment, model, *table, verdict));
+    }
+    json_["results"].push_back(Json(experiment, model, *table, verdict));
+    return kExitOk;
+  }
+
+  int Finish() const {
+    if (options_.json) return PrintAnswer(JsonLine(json_));
+    if (run_ < 2) return kExitOk;
+    return PrintAnswer("\n" + std::to_string(held_) + " of " + std::to_string(run_) + " claims hold here\n");
+  }
+
+ private:
+  uint64_t seed() const { return options_.seed.value_or(1); }
+
+  // Of all experiments those without a model run where there is none, and where a model that nobody named cannot serve.
+  int LeaveOut(const Experiment& experiment, const Status& status) const {
+    if (options_.experiment != "all" || !options_.model.empty()) return FailModel(status);
+    Note("prenorm: note: " + std::string(experiment.name) +
+         " left out: " + status.message().substr(0, status.message().find('\n')));
+    return kExitOk;
+  }
+
+  const Options& options_;
+  ordered_json json_;
+  std::optional<Result<LabModel>> model_;
+  size_t run_ = 0, held_ = 0;
+};
+
 }  // namespace
 
 int RunLab(const Options& options) {
   if (options.list) return List(options.json);
-  const uint64_t seed = options.seed.value_or(1);
-  ordered_json json = NewJson(1);
-  json["seed"] = seed;
-  json["experiments"] = ordered_json::array();
-  size_t run = 0, held = 0;
+  if (options.threads < 0 || options.threads > 1024) {
+    return Fail(OutOfRange("--threads", options.threads, "1 to 1024"));
+  }
+  Lab lab(options);
   for (const Experiment& experiment : Experiments()) {
     if (options.experiment != "all" && options.experiment != experiment.name) continue;
     if (InterruptFlag()) return kExitInterrupted;
-    const LabTable table = experiment.measure(seed);
-    const Verdict verdict = experiment.judge(table);
-    ++run;
-    held += verdict.holds() ? 1 : 0;
-    if (!options.svg.empty()) {
-      if (Status status = WritePicture(options.svg, experiment, LabSvg(experiment, table, verdict)); !status.ok()) {
-        return Fail(status);
-      }
-    }
-    if (options.json) {
-      json["experiments"].push_back(Json(experiment, table, verdict));
-    } else if (const int code = PrintAnswer((run > 1 ? "\n" : "") + LabText(experiment, table, verdict));
-               code != kExitOk) {
-      return code;
-    }
+    if (const int code = lab.Run(experiment); code != kExitOk) return code;
   }
-  if (options.json) return PrintAnswer(JsonLine(json));
-  return PrintAnswer(run < 2 ? "" : "\n" + std::to_string(held) + " of " + std::to_string(run) + " claims hold here\n");
+  return lab.Finish();
 }
 
 }  // namespace prenorm::tools

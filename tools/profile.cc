@@ -14,6 +14,7 @@
 #include "tools/common/measure.h"
 #include "tools/common/open_model.h"
 #include "tools/common/prompt.h"
+#include "tools/common/sample_text.h"
 #include "tools/common/terminal.h"
 #include "tools/profile/diff.h"
 #include "tools/profile/measure_phases.h"
@@ -27,12 +28,6 @@ namespace {
 
 constexpr size_t kTextTokens = 48;  // Whose logits --norms compares.
 constexpr size_t kTraceTokens = 8;  // Decoded for --trace.
-
-constexpr char kText[] =
-    "A normalization divides a row of numbers by their own size, so that the layer behind it sees inputs of one scale "
-    "however deep the network is. It has little arithmetic and much waiting: every element is read twice, and nothing "
-    "can start before the sum of all squares is known. This is why its share of the time is larger than its share of "
-    "the work.";
 
 Status Usage(const std::string& what, const std::string& where, const std::string& action) {
   return Status(StatusCode::kInvalidArgument, what + "\n" + where + "\n" + action);
@@ -99,7 +94,7 @@ class ProfileRun {
     if (!opened.ok()) return opened;
     const Tokenizer& tokenizer = opened->model->tokenizer();
     const uint64_t begin = NowNs();
-    const Result<std::vector<TokenId>> ids = tokenizer.Encode(text_.value_or(kText), {.add_special = true});
+    const Result<std::vector<TokenId>> ids = tokenizer.Encode(text_.value_or(kSampleText), {.add_special = true});
     if (!ids.ok()) return ids.status();
     if (ids->size() > 0)
       report_.around.tokenize_ns = static_cast<double>(NowNs() - begin) / static_cast<double>(ids->size());

@@ -24,15 +24,19 @@ const OptionSpec kOptions[] = {
     {"RECIPE", "", "", "What the matrices become.", "Model", "", kQuantize, &Options::recipe,
      "F32|F16|BF16|Q8_0|Q4_0|Q4_1|Q5_0|Q5_1|Q4_K|Q5_K|Q6_K|Q4_K_M|Q5_K_M", ""},
     {"NAME", "", "", "The experiment.", "Lab", "", kLab, &Options::experiment,
-     "all|invariance|accumulation|groups|batch-norm|running-statistics|backward|gain-folding|depth-variance|"
-     "initialization",
+     "all|invariance|accumulation|groups|batch-norm|running-statistics|batch-norm-dropout|batch-norm-shards|"
+     "batch-norm-folding|backward|gain-folding|depth-variance|gradient-depth|deep-norm|initialization|"
+     "stream-depth|final-norm|eps|centring|norm-time",
      ""},
+    {"-m,--model", "", "MODEL", "A model file, or the name of one in the cache, for the experiments on a model.",
+     "Model", "PRENORM_MODEL", kLab, &Options::model, "", "the default of the catalog, else the tiny one of the tree"},
     {"--list", "", "", "Only say which experiments there are, and the claim of each.", "Lab", "", kLab, &Options::list,
      "", ""},
     {"-s,--seed", "", "N", "The same seed gives the same figures.", "Lab", "PRENORM_SEED", kLab, &Options::seed, "",
      "1"},
     {"-t,--threads", "", "N", "Threads.", "Model", "PRENORM_THREADS",
-     (kSessions & ~kProfile) | kQuantize | kEmbed | kNorms, &Options::threads, "", "as many as this process may use"},
+     (kSessions & ~kProfile) | kQuantize | kEmbed | kNorms | kLab, &Options::threads, "",
+     "as many as this process may use"},
     {"FILES", "", "", "Behind `diff`, in MODEL's place: two results of --json to compare.", "Model", "", kProfile,
      &Options::files, "", "none"},
     {"TEXTS", "", "", "The texts, one vector each.", "Model", "", kEmbed, &Options::texts, "",

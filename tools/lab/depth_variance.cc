@@ -28,11 +28,14 @@ Map Product(const Map& x, const Map& weights) {
   return out;
 }
 
-// second * relu(first * x)
-Map Branch(const Map& x, const Map& first, const Map& second) {
-  Map hidden = Product(x, first);
-  for (float& value : hidden) value = std::max(value, 0.0f);
-  return Product(hidden, second);
+// The last matrix times relu of ... relu of the first one times x.
+Map Branch(const Map& x, const std::vector<Map>& matrices) {
+  Map out = Product(x, matrices[0]);
+  for (size_t i = 1; i < matrices.size(); ++i) {
+    for (float& value : out) value = std::max(value, 0.0f);
+    out = Product(out, matrices[i]);
+  }
+  return out;
 }
 
 double MeanSquare(const Map& x) {
@@ -45,16 +48,23 @@ struct Form {
   const char* name;
   enum { kNothing, kLayerNorm, kBatchNorm } norm;  // In front of the branch.
   ResidualForm residual = ResidualForm::kPlain;
-  float first_scale = 1.0f;  // Of the first matrix.
+  size_t matrices = 2;  // Of a branch.
+  bool fixup = false;
 };
 
-// Fixup scales all but the last of the m matrices of a branch by L^(-1/(2m-2)), here m = 2; its last one, zero at the
-// first step, is kept as large as the others', as training makes it.
+// Fixup scales all but the last of the m matrices of a branch by L^(-1/(2m-2)); its last one, zero at the first step,
+// is kept as large as the others', as training makes it.
+double ScaleOf(const Form& form, size_t matrix) {
+  if (!form.fixup || matrix + 1 == form.matrices) return 1;
+  return std::pow(static_cast<double>(kBlocks), -1 / static_cast<double>(2 * form.matrices - 2));
+}
+
 const Form kForms[] = {
     {"plain", Form::kNothing},
     {"pre-LN", Form::kLayerNorm},
     {"BatchNorm", Form::kBatchNorm},
-    {"Fixup", Form::kNothing, ResidualForm::kPlain, 0.125f},
+    {"Fixup, m = 2", Form::kNothing, ResidualForm::kPlain, 2, true},
+    {"Fixup, m = 3", Form::kNothing, ResidualForm::kPlain, 3, true},
     {"SkipInit", Form::kNothing, ResidualForm::kScaledBranch},
     {"LayerScale", Form::kLayerNorm, ResidualForm::kLayerScale},
 };
@@ -78,10 +88,13 @@ LabTable MeasureDepthVariance(uint64_t seed) {
         BatchNormTrain(x.data(), kDim, kNone, kNone, normed.data(), kDim, {.samples = kTokens, .channels = kDim},
                        static_cast<float*>(nullptr), static_cast<float*>(nullptr), {.eps = kEps});
       }
-      const double scale = std::sqrt(2.0 / static_cast<double>(kDim));  // He: the branch keeps the variance.
-      const Map first = random.Normals(kDim * kDim, 0.0, scale * static_cast<double>(form.first_scale));
-      const Map second = random.Normals(kDim * kDim, 0.0, scale / std::sqrt(2.0));
-      const Map f = Branch(form.norm == Form::kNothing ? x : normed, first, second);
+      std::vector<Map> matrices;
+      for (size_t i = 0; i < form.matrices; ++i) {  // He's: the branch keeps the variance.
+        const double gain = i + 1 < form.matrices ? 2.0 : 1.0;
+        matrices.push_back(
+            random.Normals(kDim * kDim, 0.0, std::sqrt(gain / static_cast<double>(kDim)) * ScaleOf(form, i)));
+      }
+      const Map f = Branch(form.norm == Form::kNothing ? x : normed, matrices);
       ResidualLayerNorm(x.data(), kDim, f.data(), kDim, sum.data(), kDim, kNone, kNone, normed.data(), kDim, kTokens,
                         kDim, residual, {.eps = kEps});
       std::swap(x, sum);
@@ -104,7 +117,8 @@ Verdict JudgeDepthVariance(const LabTable& table) {
   verdict.Between("plain, factor a block", std::pow(table.At("64", "plain"), 1.0 / 64), 1.7, 2.3);
   verdict.Between("pre-LN, exponent of what is added", exponent("pre-LN"), 0.8, 1.2);
   verdict.Between("BatchNorm, exponent of what is added", exponent("BatchNorm"), 0.8, 1.2);
-  verdict.AllAtMost("Fixup, at any depth", table.Column("Fixup"), 5);
+  verdict.AllAtMost("Fixup with two matrices a branch, at any depth", table.Column("Fixup, m = 2"), 5);
+  verdict.AllAtMost("Fixup with three, at any depth", table.Column("Fixup, m = 3"), 5);
   verdict.AllAtMost("SkipInit, at any depth", table.Column("SkipInit"), 1.0001);
   verdict.AllAtMost("LayerScale, at any depth", table.Column("LayerScale"), 1.01);
   return verdict;

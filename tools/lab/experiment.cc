@@ -1,4 +1,4 @@
-// The table of all experiments, and what their verdicts are made of.
+// What the verdicts of experiments are made of.
 #include "tools/lab/experiment.h"
 
 #include <algorithm>
@@ -10,60 +10,6 @@ namespace prenorm::tools {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-const Experiment kExperiments[] = {
-    {"invariance",
-     "LayerNorm ignores scale and shift of its input, RMSNorm only the scale; a fixed eps ends that for small inputs.",
-     "Ba, Kiros and Hinton 2016, section 5.1; Zhang and Sennrich 2019, table 1",
-     "Largest change of an output over 16 rows of 1024 when the input, or the weights before it, change.",
-     MeasureInvariance, JudgeInvariance},
-    {"accumulation", "Sums of squares in bf16 spoil a norm as rows grow long; wider accumulators do not.",
-     "Common practice of mixed precision: Micikevicius et al. 2018, section 3.3",
-     "Largest relative error of 1 / RMS over 8 rows of bf16 values, against f64.", MeasureAccumulation,
-     JudgeAccumulation},
-    {"groups", "GroupNorm is LayerNorm with one group and InstanceNorm with as many groups as channels.",
-     "Wu and He 2018, section 3.1",
-     "Root mean square distance of GroupNorm of a map [4, 32, 64] from LayerNorm of whole samples and of single "
-     "channels.",
-     MeasureGroups, JudgeGroups},
-    {"batch-norm",
-     "BatchNorm's statistics are noise of about 1/sqrt(batch): training and eval differ, and a sample changes the "
-     "others.",
-     "Ioffe and Szegedy 2015, section 3.1; Ioffe 2017, section 3",
-     "Root mean square over 8 batches of 64 channels; errors in units of the population's deviation and variance; one "
-     "sample moved by 4 deviations.",
-     MeasureBatchNorm, JudgeBatchNorm},
-    {"running-statistics",
-     "Running statistics hold (1 - momentum)^n of their start after n batches, its square where each batch counts "
-     "twice.",
-     "Ioffe and Szegedy 2015, section 3.1, with torch's momentum of 0.1",
-     "Share of the start value 0 in the running mean of 16 channels whose mean is 5, batches of 64.",
-     MeasureRunningStatistics, JudgeRunningStatistics},
-    {"backward", "Both correction terms of LayerNorm's gradient matter: without either the gradient is wrong.",
-     "Xu et al. 2019, section 3",
-     "Relative error of dx, against f64, for the loss |y - target|^2 / 2 with targets of mean 0.5.", MeasureBackward,
-     JudgeBackward},
-    {"gain-folding", "A norm's gain folds into the next matrix at no cost in accuracy, whatever type stores it.",
-     "Common practice of inference engines",
-     "Relative error of a product [64, 512], gains of 0.8 to 1.2 (even), every 64th of them 20 (uneven); 1.2 times the "
-     "error counts as no cost.",
-     MeasureGainFolding, JudgeGainFolding},
-    {"depth-variance",
-     "At initialization a plain residual stream grows exponentially with depth, behind LayerNorm or BatchNorm "
-     "linearly; "
-     "Fixup, SkipInit and LayerScale bound it.",
-     "De and Smith 2020, section 2; Zhang, Dauphin and Ma 2019 (Fixup); Touvron et al. 2021 (LayerScale)",
-     "Mean square of the stream over that of the input; up to 64 blocks of two matrices [64, 64] and a ReLU, 16 "
-     "tokens; "
-     "Fixup's scale L^(-1/2) with the last matrix not zero, SkipInit's alpha 0, LayerScale's lambda 1e-5.",
-     MeasureDepthVariance, JudgeDepthVariance},
-    {"initialization",
-     "Activations of a ReLU perceptron die out with depth under default and Xavier weights and last under He's; with "
-     "LayerNorm or BatchNorm they last under any.",
-     "He et al. 2015, section 2.2; Ioffe and Szegedy 2015, section 3.3",
-     "Mean square of the activations behind up to 32 layers of width 64, 16 samples.", MeasureInitialization,
-     JudgeInitialization},
-};
 
 std::string Number(double value) {
   char text[32];
@@ -79,8 +25,6 @@ double Largest(const std::vector<double>& values) {
 }
 
 }  // namespace
-
-std::span<const Experiment> Experiments() { return kExperiments; }
 
 double* LabTable::Cell(std::string_view label, std::string_view column) {
   const auto at = std::find(columns.begin(), columns.end(), column);

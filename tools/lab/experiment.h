@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "prenorm/status.h"
+
 namespace prenorm::tools {
 
 struct LabRow {
@@ -52,22 +54,29 @@ class Verdict {
   std::vector<Finding> findings_;
 };
 
+struct LabModel;  // tools/lab/model_run.h
+
 struct Experiment {
   const char* name;
   const char* claim;
   const char* source;
   const char* measured;  ///< What was done, and what the numbers are.
-  LabTable (*measure)(uint64_t seed);
   Verdict (*judge)(const LabTable& table);
+  /// One of the two. Figures are the same for the same seed, or the same model, but for times.
+  LabTable (*measure)(uint64_t seed) = nullptr;
+  Result<LabTable> (*measure_model)(const LabModel& model) = nullptr;
+  bool times = false;  ///< Figures are times.
 };
 
 /// All of them, in the order of the lab.
 std::span<const Experiment> Experiments();
 
-/// Text for people: claim, source, table, findings, verdict.
-std::string LabText(const Experiment& experiment, const LabTable& table, const Verdict& verdict);
+/// Text for people: claim, source, table, findings, verdict. `model` names the one that was looked at, empty for none.
+std::string LabText(const Experiment& experiment, const std::string& model, const LabTable& table,
+                    const Verdict& verdict);
 /// The same as a picture: every column over the rows, on a logarithmic scale.
-std::string LabSvg(const Experiment& experiment, const LabTable& table, const Verdict& verdict);
+std::string LabSvg(const Experiment& experiment, const std::string& model, const LabTable& table,
+                   const Verdict& verdict);
 
 /// Slope of log(y) over log(x) by least squares; NaN for fewer than two points or a value that is not positive.
 double FittedExponent(const std::vector<double>& x, const std::vector<double>& y);
@@ -91,5 +100,25 @@ LabTable MeasureDepthVariance(uint64_t seed);
 Verdict JudgeDepthVariance(const LabTable& table);
 LabTable MeasureInitialization(uint64_t seed);
 Verdict JudgeInitialization(const LabTable& table);
+LabTable MeasureGradientDepth(uint64_t seed);
+Verdict JudgeGradientDepth(const LabTable& table);
+LabTable MeasureDeepNorm(uint64_t seed);
+Verdict JudgeDeepNorm(const LabTable& table);
+LabTable MeasureBatchNormDropout(uint64_t seed);
+Verdict JudgeBatchNormDropout(const LabTable& table);
+LabTable MeasureBatchNormShards(uint64_t seed);
+Verdict JudgeBatchNormShards(const LabTable& table);
+LabTable MeasureBatchNormFolding(uint64_t seed);
+Verdict JudgeBatchNormFolding(const LabTable& table);
+Result<LabTable> MeasureEps(const LabModel& model);
+Verdict JudgeEps(const LabTable& table);
+Result<LabTable> MeasureFinalNorm(const LabModel& model);
+Verdict JudgeFinalNorm(const LabTable& table);
+Result<LabTable> MeasureStreamDepth(const LabModel& model);
+Verdict JudgeStreamDepth(const LabTable& table);
+Result<LabTable> MeasureCentring(const LabModel& model);
+Verdict JudgeCentring(const LabTable& table);
+Result<LabTable> MeasureNormTime(const LabModel& model);
+Verdict JudgeNormTime(const LabTable& table);
 
 }  // namespace prenorm::tools

@@ -2,28 +2,15 @@
 #include <cmath>
 #include <span>
 
-#include "prenorm/dequantize.h"
 #include "prenorm/norm_fold.h"
-#include "prenorm/quantize.h"
 #include "tools/lab/experiment.h"
 #include "tools/lab/random.h"
+#include "tools/lab/stored.h"
 
 namespace prenorm::tools {
 namespace {
 
 constexpr size_t kOut = 64, kIn = 512;
-constexpr DType kTypes[] = {DType::kF32,  DType::kF16,  DType::kBF16, DType::kQ8_0, DType::kQ6_K,
-                            DType::kQ5_1, DType::kQ4_1, DType::kQ4_0, DType::kQ4_K};
-
-std::vector<float> Stored(DType type, const std::vector<float>& weights) {
-  std::vector<float> out(weights.size());
-  std::vector<unsigned char> blocks(RowBytes(type, kIn));
-  for (size_t r = 0; r < kOut; ++r) {
-    QuantizeRow(type, weights.data() + r * kIn, kIn, blocks.data());
-    DequantizeRow(type, blocks.data(), kIn, out.data() + r * kIn);
-  }
-  return out;
-}
 
 struct Errors {
   double apart = 0, folded = 0;  // Relative, of the product with a normalized row.
@@ -35,7 +22,7 @@ Errors ErrorsOf(DType type, const std::vector<float>& weights, const std::vector
   LinearMap map{.weight = product.data(), .out_channels = kOut, .in_channels = kIn};
   Errors errors;
   if (!FoldAffineIntoFollowing(gain.data(), nullptr, kIn, GainForm::kGain, std::span(&map, 1)).ok()) return {NAN, NAN};
-  const std::vector<float> apart = Stored(type, weights), folded = Stored(type, product);
+  const std::vector<float> apart = Stored(type, weights, kIn), folded = Stored(type, product, kIn);
   double norm = 0;
   for (size_t o = 0; o < kOut; ++o) {
     double right = 0, by_apart = 0, by_folded = 0;
@@ -63,7 +50,7 @@ LabTable MeasureGainFolding(uint64_t seed) {
     uneven.push_back(i % 64 == 7 ? 20.0f : even.back());  // Some channels of real models stand out that far.
   }
   LabTable table{"type", {"apart, even", "folded, even", "apart, uneven", "folded, uneven"}, {}};
-  for (const DType type : kTypes) {
+  for (const DType type : kStoredTypes) {
     const Errors a = ErrorsOf(type, weights, even, x), b = ErrorsOf(type, weights, uneven, x);
     table.rows.push_back({InfoOf(type).name, {a.apart, a.folded, b.apart, b.folded}});
   }

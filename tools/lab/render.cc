@@ -50,9 +50,11 @@ bool Drawable(double value) { return std::isfinite(value) && value > 0; }
 
 }  // namespace
 
-std::string LabText(const Experiment& experiment, const LabTable& table, const Verdict& verdict) {
+std::string LabText(const Experiment& experiment, const std::string& model, const LabTable& table,
+                    const Verdict& verdict) {
   std::string text = std::string(experiment.name) + "\n  claim     " + experiment.claim + "\n  source    " +
-                     experiment.source + "\n  measured  " + experiment.measured + "\n\n";
+                     experiment.source + "\n  measured  " + experiment.measured + "\n" +
+                     (model.empty() ? "" : "  model     " + model + "\n") + "\n";
   size_t label_width = table.label_head.size();
   for (const LabRow& row : table.rows) label_width = std::max(label_width, row.label.size());
   std::string line = "  " + Left(table.label_head, label_width);
@@ -71,7 +73,8 @@ std::string LabText(const Experiment& experiment, const LabTable& table, const V
   return text + "  verdict: " + VerdictText(verdict) + "\n";
 }
 
-std::string LabSvg(const Experiment& experiment, const LabTable& table, const Verdict& verdict) {
+std::string LabSvg(const Experiment& experiment, const std::string& model, const LabTable& table,
+                   const Verdict& verdict) {
   constexpr double kLeft = 70, kRight = kSvgWidth - 20, kTop = 130, kBottom = 430;
   double low = 1e300, high = 1e-300;
   for (const LabRow& row : table.rows) {
@@ -88,7 +91,8 @@ std::string LabSvg(const Experiment& experiment, const LabTable& table, const Ve
   };
   SvgCanvas canvas;
   canvas.Text(20, 30, std::string(experiment.name) + ": " + VerdictText(verdict), "title");
-  Paragraph(canvas, Paragraph(canvas, 50, experiment.claim), experiment.measured);
+  Paragraph(canvas, Paragraph(canvas, 50, experiment.claim),
+            experiment.measured + (model.empty() ? "" : " Model: " + model));
   const double every = std::max(1.0, std::ceil((last - first) / 10));
   for (double power = first; power <= last; power += every) {
     const double y = height_of(std::pow(10.0, power));
@@ -96,10 +100,13 @@ std::string LabSvg(const Experiment& experiment, const LabTable& table, const Ve
     canvas.Text(kLeft - 6, y + 4, Cell(std::pow(10.0, power)), "small", "end");
   }
   const double step = (kRight - kLeft) / static_cast<double>(table.rows.size() + 1);
+  size_t longest = 1;
+  for (const LabRow& row : table.rows) longest = std::max(longest, row.label.size());
+  const auto every_label = static_cast<size_t>(std::ceil(static_cast<double>(longest + 1) * 6 / step));
   for (size_t r = 0; r < table.rows.size(); ++r) {
     const LabRow& row = table.rows[r];
     const double x = kLeft + step * static_cast<double>(r + 1);
-    canvas.Text(x, kBottom + 18, row.label, "small", "middle");
+    if (r % every_label == 0) canvas.Text(x, kBottom + 18, row.label, "small", "middle");
     for (size_t i = 0; i < row.values.size(); ++i) {
       if (!Drawable(row.values[i])) continue;
       canvas.Circle(x, height_of(row.values[i]), 4.5, SeriesColor(i),
