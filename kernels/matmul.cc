@@ -71,13 +71,16 @@ void InterleaveRows(DType type, size_t cols, void* data, size_t group_begin, siz
 
 size_t MatMulScratchBytes(size_t cols) {
   const size_t panel = cols * matmul::kMaxPanelRows, rows = 16 * (cols + 16), sums = 16 * 6 * matmul::kMaxPanelRows;
+  // Quantized: 32 codes and at most 4 scales for 32 columns of a row.
+  static_assert(matmul::kMaxExpandedRows * (32 + 4 * sizeof(float)) <= 32 * matmul::kMaxPanelRows * sizeof(float));
   return (panel + rows + sums) * sizeof(float);
 }
 
 void MatMul(const WeightMatrix& w, size_t row_begin, size_t row_end, const void* pack, size_t n, float* out,
             size_t out_stride, bool accumulate, void* scratch) {
   if (const Int8Kernel kernel = KernelOf(w.type)) {
-    kernel({w, row_begin, row_end, static_cast<const matmul::ActivationBlock*>(pack), n, out, out_stride, accumulate});
+    kernel({w, row_begin, row_end, static_cast<const matmul::ActivationBlock*>(pack), n, out, out_stride, accumulate,
+            scratch});
   } else {
     matmul::MatMulFloat(
         {w, row_begin, row_end, static_cast<const float*>(pack), n, out, out_stride, accumulate, scratch});

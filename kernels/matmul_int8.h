@@ -34,7 +34,11 @@ struct Int8Product {
   float* out;
   size_t out_stride;
   bool accumulate;
+  void* scratch;  // MatMulScratchBytes, or null
 };
+
+// Rows of a panel whose codes are unpacked into the scratch memory.
+inline constexpr size_t kMaxExpandedRows = 128;
 
 // One per codec, each in a unit of its own, on the active target.
 void MatMulQ4_0(const Int8Product& product);
