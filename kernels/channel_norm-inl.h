@@ -67,7 +67,7 @@ HWY_NOINLINE void ApplyPanel(const X* x, size_t x_stride, X* out, size_t out_str
 // One plane with its channel's factors, while what is `ahead` elements further on is fetched.
 template <typename X>
 HWY_NOINLINE void ApplyPlane(const ChannelMap<X>& map, size_t sample, size_t channel, const LayerFactors& factors,
-                             size_t ahead = 0) {
+                             size_t ahead) {
   const size_t offset = channel * map.shape.space;
   const X* x = map.x + sample * map.x_stride + offset;
   X* out = map.out + sample * map.out_stride + offset;
@@ -177,7 +177,8 @@ HWY_INLINE void BatchNormTrainMap(const ChannelMap<X>& map, const RunningStatist
   for (size_t channel = 0; channel < shape.channels; ++channel) {
     const ChannelPlanes<X> planes{map.x + channel * shape.space, map.x_stride, shape.samples, shape.space};
     const GroupStatistics statistics = PlaneStatistics(planes, eps);
-    for (size_t sample = 0; sample < shape.samples; ++sample) ApplyPlane(map, sample, channel, statistics.factors);
+    for (size_t sample = 0; sample < shape.samples; ++sample)
+      ApplyPlane(map, sample, channel, statistics.factors, map.x_stride);
     UpdateRunning(running, channel, statistics, values, momentum);
   }
 }
@@ -205,7 +206,7 @@ HWY_INLINE void BatchNormEvalMap(const ChannelMap<X>& map, const float* mean, co
   }
   for (size_t sample = 0; sample < shape.samples; ++sample) {
     for (size_t channel = 0; channel < shape.channels; ++channel) {
-      ApplyPlane(map, sample, channel, factors_of(channel));
+      ApplyPlane(map, sample, channel, factors_of(channel), shape.space);
     }
   }
 }

@@ -211,16 +211,6 @@ HWY_INLINE void StreamPairF32(hn::Vec<DF> v0, hn::Vec<DF> v1, DF df, bf16* p, si
 }
 #endif
 
-// v as a store to *out and a load from it would leave it.
-template <class DF>
-HWY_INLINE hn::Vec<DF> RoundLike(DF, hn::Vec<DF> v, const float*) {
-  return v;
-}
-template <class DF>
-HWY_INLINE hn::Vec<DF> RoundLike(DF df, hn::Vec<DF> v, const bf16*) {
-  return RoundToBf16(df, v);
-}
-
 // ---- The loop
 
 // From this size on, results would push each other out of the caches anyway, and a store that goes past them saves

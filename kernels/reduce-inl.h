@@ -245,49 +245,47 @@ HWY_INLINE double Accumulate(const Source& source, size_t begin, size_t end) {
 // In place of a second source: the first again.
 struct SameSource {};
 
-template <class Lanes, class Source>
-HWY_INLINE hn::Vec<typename Lanes::D> LoadFactor(const Source& source, hn::Vec<typename Lanes::D> x, size_t i) {
+template <class Source>
+HWY_INLINE hn::Vec<RowTag> LoadFactor(const Source& source, hn::Vec<RowTag> x, size_t i) {
   if constexpr (std::is_same_v<Source, SameSource>) {
     return x;
   } else {
-    return Lanes::Load(typename Lanes::D(), source, i);
+    return LoadF32(RowTag(), source, i);
   }
 }
-template <class Lanes, class Source>
-HWY_INLINE hn::Vec<typename Lanes::D> LoadFactorN(const Source& source, hn::Vec<typename Lanes::D> x, size_t i,
-                                                  size_t n) {
+template <class Source>
+HWY_INLINE hn::Vec<RowTag> LoadFactorN(const Source& source, hn::Vec<RowTag> x, size_t i, size_t n) {
   if constexpr (std::is_same_v<Source, SameSource>) {
     return x;
   } else {
-    return Lanes::LoadN(typename Lanes::D(), source, i, n);
+    return LoadNF32(RowTag(), source, i, n);
   }
 }
 
 // Adds x and x * y of elements chunk .. chunk_end, at most kChunk, to all lanes; both are visited once.
-template <class Lanes, class X, class Y>
-HWY_INLINE void FillChunkBoth(const X& x, const Y& y, size_t chunk, size_t chunk_end,
-                              typename Lanes::T* HWY_RESTRICT sum_lanes,
-                              typename Lanes::T* HWY_RESTRICT product_lanes) {
-  using V = hn::Vec<typename Lanes::D>;
-  const typename Lanes::D d;
+template <class X, class Y>
+HWY_INLINE void FillChunkBoth(const X& x, const Y& y, size_t chunk, size_t chunk_end, float* HWY_RESTRICT sum_lanes,
+                              float* HWY_RESTRICT product_lanes) {
+  using V = hn::Vec<RowTag>;
+  const RowTag d;
   const size_t N = hn::Lanes(d);
   const size_t whole_end = chunk + (chunk_end - chunk) / kVirtualLanes * kVirtualLanes;
   for (size_t part = 0; part < kVirtualLanes; part += 4 * N) {
     V sum0 = hn::Zero(d), sum1 = hn::Zero(d), sum2 = hn::Zero(d), sum3 = hn::Zero(d);
     V product0 = hn::Zero(d), product1 = hn::Zero(d), product2 = hn::Zero(d), product3 = hn::Zero(d);
     for (size_t i = chunk + part; i < whole_end; i += kVirtualLanes) {
-      const V x0 = Lanes::Load(d, x, i);
-      const V x1 = Lanes::Load(d, x, i + N);
-      const V x2 = Lanes::Load(d, x, i + 2 * N);
-      const V x3 = Lanes::Load(d, x, i + 3 * N);
+      const V x0 = LoadF32(d, x, i);
+      const V x1 = LoadF32(d, x, i + N);
+      const V x2 = LoadF32(d, x, i + 2 * N);
+      const V x3 = LoadF32(d, x, i + 3 * N);
       sum0 = hn::Add(sum0, x0);
       sum1 = hn::Add(sum1, x1);
       sum2 = hn::Add(sum2, x2);
       sum3 = hn::Add(sum3, x3);
-      product0 = hn::MulAdd(x0, LoadFactor<Lanes>(y, x0, i), product0);
-      product1 = hn::MulAdd(x1, LoadFactor<Lanes>(y, x1, i + N), product1);
-      product2 = hn::MulAdd(x2, LoadFactor<Lanes>(y, x2, i + 2 * N), product2);
-      product3 = hn::MulAdd(x3, LoadFactor<Lanes>(y, x3, i + 3 * N), product3);
+      product0 = hn::MulAdd(x0, LoadFactor(y, x0, i), product0);
+      product1 = hn::MulAdd(x1, LoadFactor(y, x1, i + N), product1);
+      product2 = hn::MulAdd(x2, LoadFactor(y, x2, i + 2 * N), product2);
+      product3 = hn::MulAdd(x3, LoadFactor(y, x3, i + 3 * N), product3);
     }
     hn::StoreU(sum0, d, sum_lanes + part);
     hn::StoreU(sum1, d, sum_lanes + part + N);
@@ -304,25 +302,25 @@ HWY_INLINE void FillChunkBoth(const X& x, const Y& y, size_t chunk, size_t chunk
     hn::StoreU(hn::MulAdd(v, factor, hn::LoadU(d, product_lanes + lane)), d, product_lanes + lane);
   };
   for (; i + N <= chunk_end; i += N) {
-    const V v = Lanes::Load(d, x, i);
-    add(i - whole_end, v, LoadFactor<Lanes>(y, v, i));
+    const V v = LoadF32(d, x, i);
+    add(i - whole_end, v, LoadFactor(y, v, i));
   }
   if (i != chunk_end) {
-    const V v = Lanes::LoadN(d, x, i, chunk_end - i);
-    add(i - whole_end, v, LoadFactorN<Lanes>(y, v, i, chunk_end - i));
+    const V v = LoadNF32(d, x, i, chunk_end - i);
+    add(i - whole_end, v, LoadFactorN(y, v, i, chunk_end - i));
   }
 }
 
 // The sums of x and of x * y in one visit of both.
-template <class Lanes, class X, class Y>
+template <class X, class Y>
 HWY_INLINE RowSums AccumulateBoth(const X& x, const Y& y, size_t begin, size_t end) {
-  HWY_ALIGN typename Lanes::T sum_lanes[kVirtualLanes];
-  HWY_ALIGN typename Lanes::T product_lanes[kVirtualLanes];
+  HWY_ALIGN float sum_lanes[kVirtualLanes];
+  HWY_ALIGN float product_lanes[kVirtualLanes];
   HWY_ALIGN double sum_spine[kSpine] = {};
   HWY_ALIGN double product_spine[kSpine] = {};
   for (size_t chunk = begin;; chunk += kChunk) {
     const size_t chunk_end = chunk + std::min(kChunk, end - chunk);
-    FillChunkBoth<Lanes>(x, y, chunk, chunk_end, sum_lanes, product_lanes);
+    FillChunkBoth(x, y, chunk, chunk_end, sum_lanes, product_lanes);
     if (chunk_end == end) return {FoldAll(sum_lanes, sum_spine), FoldAll(product_lanes, product_spine)};
     FoldLanes(sum_lanes, sum_spine);
     FoldLanes(product_lanes, product_spine);
@@ -350,7 +348,7 @@ HWY_INLINE double SumOfFewSquares(const Source& source, size_t cols) {
 // Sums of x and of x * y.
 template <class X, class Y>
 HWY_NOINLINE RowSums SumAndProducts(X x, Y y, size_t cols) {
-  return AccumulateBoth<F32Lanes>(x, y, 0, cols);
+  return AccumulateBoth(x, y, 0, cols);
 }
 
 // The mean of the first 64 elements, roughly: summed in f32, in the same tree on every target.

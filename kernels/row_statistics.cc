@@ -42,7 +42,7 @@ HWY_NOINLINE double Sum(const X* x, size_t count) {
 }
 template <typename X>
 HWY_NOINLINE RowSums SumAndSquares(const X* x, float shift, size_t count) {
-  return AccumulateBoth<F32Lanes>(Shifted<const X*>{x, shift}, SameSource(), 0, count);
+  return AccumulateBoth(Shifted<const X*>{x, shift}, SameSource(), 0, count);
 }
 
 // add(piece, count) for all pieces of a row in turn.
@@ -72,7 +72,7 @@ HWY_NOINLINE RowSums SumAndSquaresOfPieces(const RowPieces& row, float shift, si
   HWY_ALIGN double sum_spine[kSpine] = {};
   HWY_ALIGN double square_spine[kSpine] = {};
   ForPieces(row, cols, [&](const float* x, size_t count) HWY_ATTR {
-    FillChunkBoth<F32Lanes>(Shifted<const float*>{x, shift}, SameSource(), 0, count, sum_lanes, square_lanes);
+    FillChunkBoth(Shifted<const float*>{x, shift}, SameSource(), 0, count, sum_lanes, square_lanes);
     FoldLanes(sum_lanes, sum_spine);
     FoldLanes(square_lanes, square_spine);
   });
