@@ -1,10 +1,13 @@
 // Loads oneDNN, keeps a primitive for each shape and thread.
 //
-// Measured with one thread of a Sapphire Rapids for [512, 576] x [576, 1536]: bf16 by AMX 500 Gop/s, so 250 with both
-// planes; oneDNN in f32 31, our own panels in f32 about 70. So F32 and F16 weights, and machines without AMX, keep our
-// own.
+// Measured with one thread of a Sapphire Rapids, bf16 by AMX, 576 columns: tiles of 128 tokens and 64 rows whose result
+// is dense and whose weights were reordered before 870 Gop/s, so 435 with both planes; a result with a stride, as out
+// has it, 280 to 480, because oneDNN 3.2 then takes another implementation; weights in the order of the file take
+// a half longer. oneDNN in f32 31, our own panels in f32 about 70: F32 and F16 weights, and machines without AMX, keep
+// our own.
 #include "runtime/model/onednn_product.h"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <string_view>
@@ -20,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <tuple>
+#include <utility>
 #endif
 
 namespace prenorm {
@@ -46,13 +50,16 @@ namespace {
 
 // The functions in use, found by name in the library.
 struct Api {
-#define PRENORM_ONEDNN_FUNCTIONS(F)                                                                                  \
-  F(version)                                                                                                         \
-  F(engine_create)                                                                                                   \
-  F(stream_create) F(stream_wait) F(memory_desc_create_with_strides) F(memory_desc_destroy) F(primitive_attr_create) \
-      F(primitive_attr_destroy) F(primitive_attr_set_post_ops) F(post_ops_create) F(post_ops_destroy)                \
-          F(post_ops_append_sum) F(matmul_primitive_desc_create) F(primitive_desc_query) F(primitive_desc_destroy)   \
-              F(primitive_create) F(primitive_execute) F(memory_create) F(memory_set_data_handle)
+#define PRENORM_ONEDNN_FUNCTIONS(F)                                                                                   \
+  F(version)                                                                                                          \
+  F(engine_create)                                                                                                    \
+  F(stream_create)                                                                                                    \
+  F(memory_desc_create_with_strides) F(memory_desc_create_with_tag) F(memory_desc_clone) F(memory_desc_destroy)       \
+      F(primitive_attr_create) F(primitive_attr_destroy) F(primitive_attr_set_post_ops) F(post_ops_create)            \
+          F(post_ops_destroy) F(post_ops_append_sum) F(matmul_primitive_desc_create) F(reorder_primitive_desc_create) \
+              F(primitive_desc_query) F(primitive_desc_query_md) F(primitive_desc_destroy) F(primitive_create)        \
+                  F(primitive_destroy) F(primitive_execute) F(memory_create) F(memory_destroy)                        \
+                      F(memory_set_data_handle)
 #define PRENORM_MEMBER(name) decltype(&dnnl_##name) name = nullptr;
   PRENORM_ONEDNN_FUNCTIONS(PRENORM_MEMBER)
 #undef PRENORM_MEMBER
@@ -96,64 +103,112 @@ class OneThread {
   int before_;
 };
 
-using Shape = std::tuple<size_t, size_t, size_t, size_t, bool>;  // tokens, rows, cols, out_stride, accumulate
+// Tokens of a tile: its result and the rows of its input stay in the second-level cache.
+constexpr size_t kTileTokens = 128;
 
-// One shape's primitive and the memory objects that it is called with. Objects of a thread live as long as the process.
-struct Primitive {
-  dnnl_primitive_t primitive = nullptr;
-  dnnl_memory_t source = nullptr, weights = nullptr, target = nullptr;
-  bool uses_tiles = false;
-
-  bool Create(const Api& api, const Shape& shape) {
-    const auto [n, rows, cols, out_stride, accumulate] = shape;
-    const auto extent = [](size_t value) { return static_cast<dnnl_dim_t>(value); };
-    const dnnl_dims_t x_dims = {extent(n), extent(cols)}, w_dims = {extent(cols), extent(rows)};
-    const dnnl_dims_t out_dims = {extent(n), extent(rows)};
-    const dnnl_dims_t x_strides = {extent(cols), 1}, w_strides = {1, extent(cols)},
-                      out_strides = {extent(out_stride), 1};
-    dnnl_memory_desc_t x = nullptr, w = nullptr, out = nullptr;
-    dnnl_post_ops_t sum = nullptr;
-    dnnl_primitive_attr_t attributes = nullptr;
-    dnnl_primitive_desc_t description = nullptr;
-    const char* implementation = "";
-    const bool fine =
-        api.memory_desc_create_with_strides(&x, 2, x_dims, dnnl_bf16, x_strides) == dnnl_success &&
-        api.memory_desc_create_with_strides(&w, 2, w_dims, dnnl_bf16, w_strides) == dnnl_success &&
-        api.memory_desc_create_with_strides(&out, 2, out_dims, dnnl_f32, out_strides) == dnnl_success &&
-        api.primitive_attr_create(&attributes) == dnnl_success && api.post_ops_create(&sum) == dnnl_success &&
-        (!accumulate || api.post_ops_append_sum(sum, 1.0f, 0, dnnl_data_type_undef) == dnnl_success) &&
-        api.primitive_attr_set_post_ops(attributes, sum) == dnnl_success &&
-        api.matmul_primitive_desc_create(&description, api.engine, x, w, nullptr, out, attributes) == dnnl_success &&
-        api.primitive_desc_query(description, dnnl_query_impl_info_str, 0, &implementation) == dnnl_success &&
-        api.primitive_create(&primitive, description) == dnnl_success &&
-        api.memory_create(&source, x, api.engine, DNNL_MEMORY_NONE) == dnnl_success &&
-        api.memory_create(&weights, w, api.engine, DNNL_MEMORY_NONE) == dnnl_success &&
-        api.memory_create(&target, out, api.engine, DNNL_MEMORY_NONE) == dnnl_success;
-    uses_tiles = fine && std::string_view(implementation).find("amx") != std::string_view::npos;
-    if (description != nullptr) api.primitive_desc_destroy(description);
-    if (sum != nullptr) api.post_ops_destroy(sum);
-    if (attributes != nullptr) api.primitive_attr_destroy(attributes);
-    for (dnnl_memory_desc_t each : {x, w, out}) {
-      if (each != nullptr) api.memory_desc_destroy(each);
-    }
-    return fine;
-  }
+// Weights of a block of rows, and where they go in the order that the tiles want. Objects of a thread live as long as
+// the process.
+struct Weights {
+  dnnl_memory_desc_t layout = nullptr;
+  dnnl_memory_t plain = nullptr, ordered = nullptr;
+  dnnl_primitive_t reorder = nullptr;
 };
 
-// What a thread keeps.
+// The product of a tile: two of these, the second of which adds, make the sum over both planes.
+struct Product {
+  dnnl_primitive_t primitive = nullptr;
+  dnnl_memory_t source = nullptr, target = nullptr;
+  bool uses_tiles = false;
+};
+
+dnnl_dim_t Extent(size_t value) { return static_cast<dnnl_dim_t>(value); }
+
+bool DescribeDense(const Api& api, dnnl_memory_desc_t* out, size_t rows, size_t cols, dnnl_data_type_t type) {
+  const dnnl_dims_t dims = {Extent(rows), Extent(cols)}, strides = {Extent(cols), 1};
+  return api.memory_desc_create_with_strides(out, 2, dims, type, strides) == dnnl_success;
+}
+
+// Creates `product` for weights in `layout`, or in any, which is then what it wants: `wanted`, if given.
+bool CreateProduct(const Api& api, size_t tokens, size_t rows, size_t cols, bool adds, dnnl_memory_desc_t layout,
+                   Product& product, dnnl_memory_desc_t* wanted) {
+  dnnl_memory_desc_t x = nullptr, out = nullptr;
+  dnnl_post_ops_t sum = nullptr;
+  dnnl_primitive_attr_t attributes = nullptr;
+  dnnl_primitive_desc_t description = nullptr;
+  const char* implementation = "";
+  const bool fine =
+      DescribeDense(api, &x, tokens, cols, dnnl_bf16) && DescribeDense(api, &out, tokens, rows, dnnl_f32) &&
+      api.primitive_attr_create(&attributes) == dnnl_success && api.post_ops_create(&sum) == dnnl_success &&
+      (!adds || api.post_ops_append_sum(sum, 1.0f, 0, dnnl_data_type_undef) == dnnl_success) &&
+      api.primitive_attr_set_post_ops(attributes, sum) == dnnl_success &&
+      api.matmul_primitive_desc_create(&description, api.engine, x, layout, nullptr, out, attributes) == dnnl_success &&
+      api.primitive_desc_query(description, dnnl_query_impl_info_str, 0, &implementation) == dnnl_success &&
+      api.primitive_create(&product.primitive, description) == dnnl_success &&
+      api.memory_create(&product.source, x, api.engine, DNNL_MEMORY_NONE) == dnnl_success &&
+      api.memory_create(&product.target, out, api.engine, DNNL_MEMORY_NONE) == dnnl_success &&
+      (wanted == nullptr || api.memory_desc_clone(wanted, api.primitive_desc_query_md(
+                                                              description, dnnl_query_weights_md, 0)) == dnnl_success);
+  product.uses_tiles = fine && std::string_view(implementation).find("amx") != std::string_view::npos;
+  if (description != nullptr) api.primitive_desc_destroy(description);
+  if (sum != nullptr) api.post_ops_destroy(sum);
+  if (attributes != nullptr) api.primitive_attr_destroy(attributes);
+  for (dnnl_memory_desc_t each : {x, out}) {
+    if (each != nullptr) api.memory_desc_destroy(each);
+  }
+  return fine;
+}
+
+// Weights [cols, rows] as a product sees them: column r is row r of the file. A whole tile says how it wants them.
+bool CreateWeights(const Api& api, size_t rows, size_t cols, Weights& weights) {
+  const dnnl_dims_t dims = {Extent(cols), Extent(rows)}, strides = {1, Extent(cols)};
+  dnnl_memory_desc_t plain = nullptr, any = nullptr;
+  dnnl_primitive_desc_t description = nullptr;
+  Product whole;
+  const bool fine =
+      api.memory_desc_create_with_strides(&plain, 2, dims, dnnl_bf16, strides) == dnnl_success &&
+      api.memory_desc_create_with_tag(&any, 2, dims, dnnl_bf16, dnnl_format_tag_any) == dnnl_success &&
+      CreateProduct(api, kTileTokens, rows, cols, false, any, whole, &weights.layout) &&
+      api.reorder_primitive_desc_create(&description, plain, api.engine, weights.layout, api.engine, nullptr) ==
+          dnnl_success &&
+      api.primitive_create(&weights.reorder, description) == dnnl_success &&
+      api.memory_create(&weights.plain, plain, api.engine, DNNL_MEMORY_NONE) == dnnl_success &&
+      api.memory_create(&weights.ordered, weights.layout, api.engine, DNNL_MEMORY_ALLOCATE) == dnnl_success;
+  if (whole.primitive != nullptr) api.primitive_destroy(whole.primitive);
+  for (dnnl_memory_t each : {whole.source, whole.target}) {
+    if (each != nullptr) api.memory_destroy(each);
+  }
+  if (description != nullptr) api.primitive_desc_destroy(description);
+  for (dnnl_memory_desc_t each : {plain, any}) {
+    if (each != nullptr) api.memory_desc_destroy(each);
+  }
+  return fine;
+}
+
+// What a thread keeps. The functions return null for want of memory.
 struct Cache {
   dnnl_stream_t stream = nullptr;
-  std::map<Shape, Primitive> primitives;
+  std::map<std::pair<size_t, size_t>, Weights> weights;                  // rows, cols
+  std::map<std::tuple<size_t, size_t, size_t, bool>, Product> products;  // tokens, rows, cols, adds
+  alignas(64) float tile[kTileTokens * kOneDnnRows];
 
-  Primitive* Find(const Api& api, const Shape& shape) {
-    if (stream == nullptr && api.stream_create(&stream, api.engine, dnnl_stream_default_flags) != dnnl_success)
-      return nullptr;
-    const auto [place, inserted] = primitives.try_emplace(shape);
-    if (inserted && !place->second.Create(api, shape)) {
-      primitives.erase(place);
-      return nullptr;
+  bool HasStream(const Api& api) {
+    return stream != nullptr || api.stream_create(&stream, api.engine, dnnl_stream_default_flags) == dnnl_success;
+  }
+  const Weights* WeightsOf(const Api& api, size_t rows, size_t cols) {
+    const auto [place, inserted] = weights.try_emplace({rows, cols});
+    if (!inserted || CreateWeights(api, rows, cols, place->second)) return &place->second;
+    weights.erase(place);
+    return nullptr;
+  }
+  const Product* ProductOf(const Api& api, size_t tokens, size_t rows, size_t cols, bool adds) {
+    const Weights* with = WeightsOf(api, rows, cols);
+    if (with == nullptr) return nullptr;
+    const auto [place, inserted] = products.try_emplace({tokens, rows, cols, adds});
+    if (!inserted || CreateProduct(api, tokens, rows, cols, adds, with->layout, place->second, nullptr)) {
+      return &place->second;
     }
-    return &place->second;
+    products.erase(place);
+    return nullptr;
   }
 };
 
@@ -162,15 +217,28 @@ Cache& CacheOfThread() {
   return cache;
 }
 
-bool Execute(const Api& api, const Primitive& primitive, const bf16* x, const bf16* w, float* out) {
-  // The handles are not const in oneDNN's interface; inputs are only read.
-  api.memory_set_data_handle(primitive.source, const_cast<bf16*>(x));
-  api.memory_set_data_handle(primitive.weights, const_cast<bf16*>(w));
-  api.memory_set_data_handle(primitive.target, out);
+// Calls visit(begin, size) for the pieces of `total`.
+template <typename Visit>
+bool ForEachPiece(size_t total, size_t piece, const Visit& visit) {
+  for (size_t begin = 0; begin < total; begin += piece) {
+    if (!visit(begin, std::min(piece, total - begin))) return false;
+  }
+  return true;
+}
+
+// The handles are not const in oneDNN's interface; inputs are only read.
+bool Reorder(const Api& api, const Weights& weights, const bf16* w) {
+  api.memory_set_data_handle(weights.plain, const_cast<bf16*>(w));
+  const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, weights.plain}, {DNNL_ARG_TO, weights.ordered}};
+  return api.primitive_execute(weights.reorder, CacheOfThread().stream, 2, arguments) == dnnl_success;
+}
+
+bool Execute(const Api& api, const Product& product, const Weights& weights, const bf16* x, float* out) {
+  api.memory_set_data_handle(product.source, const_cast<bf16*>(x));
+  api.memory_set_data_handle(product.target, out);
   const dnnl_exec_arg_t arguments[] = {
-      {DNNL_ARG_SRC, primitive.source}, {DNNL_ARG_WEIGHTS, primitive.weights}, {DNNL_ARG_DST, primitive.target}};
-  return api.primitive_execute(primitive.primitive, CacheOfThread().stream, 3, arguments) == dnnl_success &&
-         api.stream_wait(CacheOfThread().stream) == dnnl_success;
+      {DNNL_ARG_SRC, product.source}, {DNNL_ARG_WEIGHTS, weights.ordered}, {DNNL_ARG_DST, product.target}};
+  return api.primitive_execute(product.primitive, CacheOfThread().stream, 3, arguments) == dnnl_success;
 }
 
 }  // namespace
@@ -182,7 +250,9 @@ bool OneDnnServes() {
     const Api* api = LoadedApi();
     if (api == nullptr) return false;
     const OneThread alone;
-    const Primitive* trial = CacheOfThread().Find(*api, {kOneDnnTokens, 64, 64, 64, false});
+    const Product* trial = CacheOfThread().HasStream(*api)
+                               ? CacheOfThread().ProductOf(*api, kTileTokens, kOneDnnRows, 64, false)
+                               : nullptr;
     return trial != nullptr && trial->uses_tiles;
   }();
   return serves;
@@ -192,26 +262,38 @@ bool OneDnnMatMul(const WeightMatrix& w, Range rows, const bf16* planes, size_t 
                   bool accumulate) {
   const Api& api = *LoadedApi();
   const OneThread alone;
+  Cache& cache = CacheOfThread();
   // All before any runs: what can fail for want of memory has failed before anything is written.
-  const auto find = [&](size_t count, bool adds) {
-    return count == 0 ? nullptr : CacheOfThread().Find(api, {n, count, w.cols, out_stride, adds});
-  };
-  const size_t rest = rows.size() % kOneDnnRows;
-  const bool whole = rows.size() >= kOneDnnRows;
-  const Primitive* high = find(whole ? kOneDnnRows : 0, accumulate);
-  const Primitive* low = find(whole ? kOneDnnRows : 0, true);
-  const Primitive* last_high = find(rest, accumulate);
-  const Primitive* last_low = find(rest, true);
-  if (whole && (high == nullptr || low == nullptr)) return false;
-  if (rest != 0 && (last_high == nullptr || last_low == nullptr)) return false;
-  for (size_t row = rows.begin; row < rows.end; row += kOneDnnRows) {
-    const bool last = rows.end - row < kOneDnnRows;
-    const bf16* weights = static_cast<const bf16*>(w.data) + row * w.cols;
-    if (!Execute(api, last ? *last_high : *high, planes, weights, out + row)) return false;
-    if (!Execute(api, last ? *last_low : *low, planes + n * w.cols, weights, out + row)) return false;
-  }
+  const bool ready = cache.HasStream(api) && ForEachPiece(rows.size(), kOneDnnRows, [&](size_t, size_t count) {
+                       return ForEachPiece(n, kTileTokens, [&](size_t, size_t tokens) {
+                         return cache.ProductOf(api, tokens, count, w.cols, false) != nullptr &&
+                                cache.ProductOf(api, tokens, count, w.cols, true) != nullptr;
+                       });
+                     });
+  if (!ready) return false;
+  const bool done = ForEachPiece(rows.size(), kOneDnnRows, [&](size_t row, size_t count) {
+    const Weights& weights = *cache.WeightsOf(api, count, w.cols);
+    if (!Reorder(api, weights, static_cast<const bf16*>(w.data) + (rows.begin + row) * w.cols)) return false;
+    return ForEachPiece(n, kTileTokens, [&](size_t token, size_t tokens) {
+      const Product& high = *cache.ProductOf(api, tokens, count, w.cols, false);
+      const Product& low = *cache.ProductOf(api, tokens, count, w.cols, true);
+      const bf16* x = planes + token * w.cols;
+      if (!Execute(api, high, weights, x, cache.tile)) return false;
+      if (!Execute(api, low, weights, x + n * w.cols, cache.tile)) return false;
+      for (size_t t = 0; t < tokens; ++t) {
+        float* to = out + (token + t) * out_stride + rows.begin + row;
+        const float* from = cache.tile + t * count;
+        if (accumulate) {
+          for (size_t r = 0; r < count; ++r) to[r] += from[r];
+        } else {
+          std::copy_n(from, count, to);
+        }
+      }
+      return true;
+    });
+  });
   products.fetch_add(1, std::memory_order_relaxed);
-  return true;
+  return done;
 }
 
 #else
