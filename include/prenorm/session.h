@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -107,6 +108,9 @@ class Session {
 
   /// Looked at between layers on every step; null for none. The flag is not owned.
   void set_cancel_flag(const std::atomic<bool>* flag);
+  /// Called on the calling thread between layers of every Eval of several tokens, with the share done in [0, 1]; return
+  /// false to cancel. Must not throw, nor use the session. Empty for none.
+  void set_progress(std::function<bool(float)> progress);
   /// Receives an event an operator and thread; null for none. Not owned.
   void set_observer(OpObserver* observer);
   /// Runs norms in another way; null for none. Not owned, and not changed while the session has it.

@@ -149,12 +149,15 @@ void Logits(StepContext& context) {
   }
 }
 
-// True once thread 0 has seen the cancel flag; all threads agree because a barrier lies between.
+bool ShallCancel(const StepContext& context) {
+  const Step& step = context.step;
+  if (step.on_layer != nullptr && !(*step.on_layer)(context.layer_index)) return true;
+  return step.cancel != nullptr && step.cancel->load(std::memory_order_relaxed);
+}
+
+// True once thread 0 has been told to stop; all threads agree because a barrier lies between.
 bool CancelledAfterQkv(StepContext& context, const LayerWeights& layer, std::atomic<bool>& cancelled) {
-  const std::atomic<bool>* flag = context.step.cancel;
-  if (context.worker.thread() == 0 && flag != nullptr && flag->load(std::memory_order_relaxed)) {
-    cancelled.store(true, std::memory_order_relaxed);
-  }
+  if (context.worker.thread() == 0 && ShallCancel(context)) cancelled.store(true, std::memory_order_relaxed);
   Qkv(context, layer);
   return cancelled.load(std::memory_order_relaxed);
 }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <span>
 
 #include "prenorm/norm_experiment.h"
@@ -56,6 +57,7 @@ struct Step {
   float* all_logits = nullptr;  ///< [tokens.size(), vocab_size], or null.
   bool deferred_norm = false;   ///< See SessionOptions::Norm; only where the block's norm is RMSNorm.
   const std::atomic<bool>* cancel = nullptr;
+  const std::function<bool(size_t)>* on_layer = nullptr;  ///< Thread 0 calls it before each layer; false cancels.
   OpObserver* observer = nullptr;
   StepTap* tap = nullptr;
   const NormExperiment* norms = nullptr;  ///< Null: as the engine does.

@@ -101,6 +101,7 @@ struct Session::Impl {
   bool has_logits = false;
   std::array<uint64_t, kTimedTokens + 1> eval_ns{};  // By count of tokens.
   const std::atomic<bool>* cancel = nullptr;
+  std::function<bool(float)> progress;
   OpObserver* observer = nullptr;
   StepTap* tap = nullptr;
   const NormExperiment* norms = nullptr;
@@ -183,6 +184,13 @@ Status Session::Impl::EvalChunks(std::span<const TokenId> new_tokens, float* all
     step.all_logits = all_logits == nullptr ? nullptr : all_logits + done * model->config().vocab_size;
     step.deferred_norm = deferred_norm;
     step.cancel = cancel;
+    const std::function<bool(size_t)> on_layer = [&](size_t layer) {
+      const auto layers = static_cast<float>(model->config().n_layers);
+      const float tokens_done =
+          static_cast<float>(done) + static_cast<float>(step.tokens.size()) * static_cast<float>(layer) / layers;
+      return progress(tokens_done / static_cast<float>(new_tokens.size()));
+    };
+    if (progress && new_tokens.size() > 1) step.on_layer = &on_layer;
     step.observer = observer;
     step.tap = tap;
     step.norms = norms;
@@ -329,6 +337,7 @@ size_t Session::position() const { return impl_->position(); }
 std::span<const TokenId> Session::tokens() const { return impl_->tokens; }
 size_t Session::capacity() const { return impl_->cache.capacity(); }
 void Session::set_cancel_flag(const std::atomic<bool>* flag) { impl_->cancel = flag; }
+void Session::set_progress(std::function<bool(float)> progress) { impl_->progress = std::move(progress); }
 void Session::set_observer(OpObserver* observer) { impl_->observer = observer; }
 void Session::set_norm_experiment(const NormExperiment* experiment) { impl_->norms = experiment; }
 void Session::set_tap(StepTap* tap) { impl_->tap = tap; }

@@ -36,6 +36,32 @@ std::vector<int> TokenizeIds(const std::string& text, std::vector<std::string> m
   return json::parse(RunCommand(arguments).out).at("ids").get<std::vector<int>>();
 }
 
+TEST(GenerateCliTest, ALongPromptShowsHowFarItIsReadAtATerminalOnly) {
+  TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += " the fox";
+  const std::vector<std::string> arguments = {"generate", TinyModel(), "-f", folder.Write("prompt", text),
+                                              "--temp",   "0",         "-n", "4"};
+  const std::string at_once = "PRENORM_PROGRESS_DELAY=0", bar = "\r\033[Kreading the prompt [";
+  const auto at_terminal = [&](const std::vector<std::string>& more, const std::string& delay) {
+    std::vector<std::string> all = arguments;
+    all.insert(all.end(), more.begin(), more.end());
+    TerminalCommand command(all, {delay});
+    EXPECT_EQ(command.Wait(), 0) << command.output();
+    return command.output();
+  };
+  const std::string shown = at_terminal({}, at_once);
+  const size_t last = shown.rfind(bar);
+  ASSERT_NE(last, std::string::npos) << shown;
+  const std::string answer = Generate({"-f", folder.Write("again", text), "--temp", "0", "-n", "4"}).out;
+  ASSERT_FALSE(answer.empty());
+  EXPECT_NE(shown.find(" left\r\033[K" + answer, last), std::string::npos) << "the bar goes when text comes: " << shown;
+  EXPECT_EQ(at_terminal({"-q"}, at_once).find(bar), std::string::npos);
+  EXPECT_EQ(at_terminal({}, "PRENORM_PROGRESS_DELAY=1000000").find(bar), std::string::npos);
+  const CommandResult piped = RunCommand(arguments, {.environment = {at_once}});
+  EXPECT_EQ(piped.err.find('\r'), std::string::npos) << piped.err;
+}
+
 TEST(GenerateCliTest, StdoutHoldsTheAnswerAndNothingElse) {
   const json object = GenerateJson({"-p", kPrompt, "-n", "20", "--temp", "0"});
   const CommandResult plain = Generate({"-p", kPrompt, "-n", "20", "--temp", "0"});

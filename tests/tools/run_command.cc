@@ -19,6 +19,17 @@ namespace {
 
 int ExitCode(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
+void Change(const std::vector<std::string>& environment) {
+  for (const std::string& variable : environment) {
+    const size_t equals = variable.find('=');
+    if (equals == std::string::npos) {
+      unsetenv(variable.c_str());
+    } else {
+      setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
+    }
+  }
+}
+
 // One thread unless a test says otherwise: the tiny model gains nothing from more, and tests run side by side.
 [[noreturn]] void Exec(const std::vector<std::string>& arguments) {
   setenv("PRENORM_THREADS", "1", 0);
@@ -50,14 +61,7 @@ CommandResult RunCommand(const std::vector<std::string>& arguments, const Comman
     }
     dup2(out[1], STDOUT_FILENO);
     dup2(err[1], STDERR_FILENO);
-    for (const std::string& variable : input.environment) {
-      const size_t equals = variable.find('=');
-      if (equals == std::string::npos) {
-        unsetenv(variable.c_str());
-      } else {
-        setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
-      }
-    }
+    Change(input.environment);
     if (!input.working_folder.empty() && chdir(input.working_folder.c_str()) != 0) _exit(126);
     Exec(arguments);
   }
@@ -100,10 +104,12 @@ CommandResult RunCommand(const std::vector<std::string>& arguments, const Comman
   return result;
 }
 
-TerminalCommand::TerminalCommand(const std::vector<std::string>& arguments) {
+TerminalCommand::TerminalCommand(const std::vector<std::string>& arguments,
+                                 const std::vector<std::string>& environment) {
   pid_ = forkpty(&terminal_, nullptr, nullptr, nullptr);
   if (pid_ == 0) {
     setenv("TERM", "dumb", 1);
+    Change(environment);
     Exec(arguments);
   }
 }

@@ -35,7 +35,8 @@ CommandResult RunCommand(const std::vector<std::string>& arguments, const Comman
 /// A program at a pseudo-terminal.
 class TerminalCommand {
  public:
-  explicit TerminalCommand(const std::vector<std::string>& arguments);
+  /// `environment` as in CommandInput.
+  explicit TerminalCommand(const std::vector<std::string>& arguments, const std::vector<std::string>& environment = {});
   ~TerminalCommand();
 
   void Type(const std::string& text);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 #include "tools/common/host.h"
@@ -12,14 +13,19 @@
 namespace prenorm::tools {
 namespace {
 
-constexpr uint64_t kPatienceNs = 1000000000;
+// PRENORM_PROGRESS_DELAY: seconds before a bar is shown, 1 if it is not set.
+uint64_t PatienceNs() {
+  const char* seconds = std::getenv("PRENORM_PROGRESS_DELAY");
+  return static_cast<uint64_t>(std::clamp(seconds == nullptr ? 1.0 : std::atof(seconds), 0.0, 1e6) * 1e9);
+}
+
 constexpr uint64_t kRedrawNs = 100000000;
 constexpr size_t kWidth = 30;
 
 }  // namespace
 
 ProgressBar::ProgressBar(std::string what, double total, std::string unit)
-    : what_(std::move(what)), total_(total), unit_(std::move(unit)), begin_ns_(NowNs()) {}
+    : what_(std::move(what)), total_(total), unit_(std::move(unit)), begin_ns_(NowNs()), patience_ns_(PatienceNs()) {}
 
 ProgressBar::~ProgressBar() {
   if (shown_ns_ != 0) Progress("");
@@ -27,7 +33,7 @@ ProgressBar::~ProgressBar() {
 
 void ProgressBar::Update(double share) {
   const uint64_t now = NowNs();
-  if (now - begin_ns_ < kPatienceNs || now - shown_ns_ < kRedrawNs) return;
+  if (now - begin_ns_ < patience_ns_ || now - shown_ns_ < kRedrawNs) return;
   shown_ns_ = now;
   share = std::clamp(share, 0.0, 1.0);
   const double seconds = static_cast<double>(now - begin_ns_) * 1e-9;

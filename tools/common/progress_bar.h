@@ -6,7 +6,8 @@
 
 namespace prenorm::tools {
 
-/// Shown on a terminal only, and only once the work has taken a second. Cleared when the object ends.
+/// Shown on a terminal only, and only once the work has taken a second (or PRENORM_PROGRESS_DELAY seconds). Cleared
+/// when the object ends.
 class ProgressBar {
  public:
   /// `what` stands before the bar; the rate is `total` units a second, e.g. ("scoring", 40, "windows").
@@ -24,6 +25,7 @@ class ProgressBar {
   double total_;
   std::string unit_;
   uint64_t begin_ns_;
+  uint64_t patience_ns_;
   uint64_t shown_ns_ = 0;  // When the bar was last drawn; 0 before.
 };
 

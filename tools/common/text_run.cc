@@ -84,9 +84,11 @@ Result<GenerateResult> TextRun::Run(std::span<const TokenId> prompt, GenerateOpt
   if (markers_) splitter_.emplace(*markers_, opened_.model->tokenizer().Decode(prompt, /*with_special=*/true));
   const bool counts = options_.json || !options_.quiet;
   session_.set_observer(counts ? &totals_ : nullptr);
+  if (!options_.quiet) ShowReading(prompt);
   Result<GenerateResult> result = Generate(
       session_, prompt, options, [this](std::string_view text, TokenId id) { return HandOut(text, id); },
       &InterruptFlag());
+  EndReading();
   session_.set_observer(nullptr);
   if (!result.ok()) return result;
   if (splitter_) {
@@ -98,7 +100,24 @@ Result<GenerateResult> TextRun::Run(std::span<const TokenId> prompt, GenerateOpt
   return result;
 }
 
+void TextRun::ShowReading(std::span<const TokenId> prompt) {
+  const std::span<const TokenId> held = session_.tokens();
+  const auto news = std::mismatch(prompt.begin(), prompt.end(), held.begin(), held.end()).first;
+  reading_.emplace("reading the prompt", static_cast<double>(prompt.end() - news), "tokens");
+  session_.set_progress([this](float share) {
+    reading_->Update(share);
+    return true;
+  });
+}
+
+void TextRun::EndReading() {
+  if (!reading_) return;
+  session_.set_progress({});
+  reading_.reset();
+}
+
 bool TextRun::HandOut(std::string_view text, TokenId id) {
+  EndReading();
   if (!splitter_) {
     if (options_.json) return true;
     return options_.jsonl ? WriteEvent("text", text, id) : answer_.Write(text);

@@ -13,6 +13,7 @@
 #include "tools/common/op_totals.h"
 #include "tools/common/open_model.h"
 #include "tools/common/options.h"
+#include "tools/common/progress_bar.h"
 #include "tools/common/reasoning.h"
 
 namespace prenorm::tools {
@@ -42,6 +43,8 @@ class TextRun {
   bool reader_gone() const { return answer_.closed(); }
 
  private:
+  void ShowReading(std::span<const TokenId> prompt);
+  void EndReading();
   bool HandOut(std::string_view text, TokenId id);
   bool HandOutPieces(const ReasoningSplitter::Pieces& pieces, TokenId id);
   bool WriteEvent(std::string_view key, std::string_view text, TokenId id);
@@ -53,6 +56,7 @@ class TextRun {
   const Options& options_;
   Answer answer_;
   OpTotals totals_;
+  std::optional<ProgressBar> reading_;       // While the prompt is evaluated.
   std::optional<ReasoningMarkers> markers_;  // Nothing: all text is the answer.
   bool show_reasoning_ = false;
   std::optional<ReasoningSplitter> splitter_;  // Of the present answer.

@@ -52,6 +52,8 @@ std::string OverviewManPage(const std::string& version) {
     text += std::string(".TP\n\\fBprenorm\\-") + info.name + "\\fR(1)\n" + Roff(info.summary) + "\n";
   }
   return text +
+         ".SH ENVIRONMENT\n.TP\n\\fBPRENORM_PROGRESS_DELAY\\fR\nSeconds before long work shows a bar on a terminal. "
+         "Default: 1.\n"
          ".SH EXIT STATUS\n0 ok, 1 other, 2 usage, 3 model file bad or unsupported, 4 does not fit in memory, 5 prompt "
          "too "
          "long, 6 chat template, 7 verification failed, 130 interrupted.\n";

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <thread>
 #include <vector>
 
 #include "prenorm/target.h"
@@ -170,6 +171,36 @@ TEST_F(SessionTest, ASetCancelFlagStopsTheStepAndKeepsThePosition) {
   const auto fresh = MakeSession(model_);
   ASSERT_TRUE(fresh->Eval(tokens).ok());
   EXPECT_TRUE(SameBytes(session->logits(), fresh->logits()));
+}
+
+TEST_F(SessionTest, ProgressGrowsOverThePromptAndMayCancel) {
+  SessionOptions options;
+  options.chunk = 8;
+  options.threads = 2;
+  const auto session = MakeSession(model_, options);
+  const std::vector<TokenId> tokens = SomeTokens(20, *model_);
+  std::vector<float> shares;
+  const std::thread::id caller = std::this_thread::get_id();
+  session->set_progress([&](float share) {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+    shares.push_back(share);
+    return shares.size() != 40;  // Not reached by the first Eval.
+  });
+  ASSERT_TRUE(session->Eval(tokens).ok());
+  const size_t n_layers = model_->config().n_layers;
+  ASSERT_EQ(shares.size(), 3 * n_layers) << "each layer of chunks of 8, 8 and 4 tokens";
+  for (size_t i = 0; i < shares.size(); ++i) {
+    const double chunk = i / n_layers < 2 ? 8 : 4, before = 8.0 * static_cast<double>(i / n_layers);
+    const double layers = static_cast<double>(i % n_layers) / static_cast<double>(n_layers);
+    EXPECT_NEAR(shares[i], (before + chunk * layers) / 20, 1e-6) << i;
+  }
+  ASSERT_TRUE(session->Eval(std::span(tokens).first(1)).ok());
+  EXPECT_EQ(shares.size(), 3 * n_layers) << "a single token is not worth a word";
+  shares.resize(38);
+  EXPECT_EQ(session->Eval(tokens).code(), StatusCode::kCancelled);
+  EXPECT_EQ(session->position(), 21u);
+  session->set_progress({});
+  EXPECT_TRUE(session->Eval(tokens).ok());
 }
 
 TEST_F(SessionTest, ASecondThreadGetsBusy) {
