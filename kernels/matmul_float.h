@@ -23,4 +23,16 @@ inline constexpr size_t kMaxPanelRows = 64;  // four vectors of 16 lanes
 
 void MatMulFloat(const FloatProduct& product);
 
+/// The arguments of prenorm::MatMulPanel.
+struct PanelProduct {
+  const float* panel;
+  size_t rows, cols;
+  const float* x;
+  size_t n;
+  const float* bias;
+  float* out;
+  size_t out_stride;
+  bool accumulate;
+};
+
 }  // namespace prenorm::matmul

@@ -16,6 +16,7 @@
 #include "kernels/convert-inl.h"
 #include "kernels/matmul_float.h"
 #include "kernels/tile-inl.h"
+#include "prenorm/matmul_panels.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace prenorm {
@@ -129,6 +130,50 @@ size_t MultiplyPanels(const matmul::FloatProduct& p, const ReadRow& read) {
   for (; kWide > 2 && row + 2 * N <= p.row_end; row += 2 * N) MultiplyPanel<2>(p, row, read);
   for (; row + N <= p.row_end; row += N) MultiplyPanel<1>(p, row, read);
   return row;
+}
+
+// The sums of a tile of `width` rows of x with kVecs vectors of a packed panel's rows.
+template <size_t kVecs>
+HWY_INLINE void AddPackedTile(size_t width, const float* x, size_t cols, const TileB<float>& b, float* sums) {
+  const RowTag df;
+  switch (width) {
+    case 1:
+      return AddTile<1, kVecs>(df, x, cols, cols, b, sums, kPanelRows);
+    case 2:
+      return AddTile<2, kVecs>(df, x, cols, cols, b, sums, kPanelRows);
+    case 3:
+      return AddTile<3, kVecs>(df, x, cols, cols, b, sums, kPanelRows);
+    case 4:
+      return AddTile<4, kVecs>(df, x, cols, cols, b, sums, kPanelRows);
+    case 5:
+      return AddTile<5, kVecs>(df, x, cols, cols, b, sums, kPanelRows);
+    default:
+      return AddTile<6, kVecs>(df, x, cols, cols, b, sums, kPanelRows);
+  }
+}
+
+inline void MultiplyPacked(const matmul::PanelProduct& p) {
+  const RowTag df;
+  const size_t N = hn::Lanes(df);
+  constexpr size_t kVecs = kTileSums / kTileRows;
+  HWY_ALIGN float sums[kTileRows * kPanelRows];
+  for (size_t t = 0; t < p.n; t += kTileRows) {
+    const size_t width = std::min(kTileRows, p.n - t);
+    std::fill_n(sums, width * kPanelRows, 0.0f);
+    for (size_t r = 0; r < p.rows; r += kVecs * N) {
+      AddPackedTile<kVecs>(width, p.x + t * p.cols, p.cols, {p.panel + r, kPanelRows, N, 2 * N, 3 * N}, sums + r);
+    }
+    for (size_t j = 0; j < width; ++j) {
+      float* HWY_RESTRICT out = p.out + (t + j) * p.out_stride;
+      for (size_t r = 0; r < p.rows; r += N) {
+        const size_t lanes = std::min(N, p.rows - r);
+        auto value = hn::LoadU(df, sums + j * kPanelRows + r);
+        if (p.bias != nullptr) value = hn::Add(value, hn::LoadN(df, p.bias + r, lanes));
+        if (p.accumulate) value = hn::Add(value, hn::LoadN(df, out + r, lanes));
+        hn::StoreN(value, df, out + r, lanes);
+      }
+    }
+  }
 }
 
 }  // namespace HWY_NAMESPACE

@@ -271,18 +271,18 @@ void RotateAndStoreBatch(StepContext& context, const LayerWeights& layer) {
 
 void AttendBatch(StepContext& context) {
   context.Time(OpKind::kAttention, OpSite::kAttention, [&] {
-    const size_t heads = context.config.n_kv_heads;
-    const auto threads = static_cast<size_t>(context.worker.threads());
-    for (auto i = static_cast<size_t>(context.worker.thread()); i < context.step.batch.size() * heads; i += threads) {
-      const SequenceTile& tile = context.step.batch[i / heads];
-      AttentionArgs args = ArgsOf(context, 0, i % heads);
-      args.cache = At(args.cache, tile.place);
+    context.TakeTurns(context.step.batch.size(), [&](size_t i) {
+      const SequenceTile& tile = context.step.batch[i];
       for (size_t t = 0; t < tile.count; ++t) {
         const size_t end = context.block.bidirectional ? tile.length : tile.position + t + 1;
         std::fill_n(context.own.visible + t * context.group(), context.group(), end);
       }
-      AttendTile(context, args, i % heads, tile.first, tile.count);
-    }
+      for (size_t head = 0; head < context.config.n_kv_heads; ++head) {
+        AttentionArgs args = ArgsOf(context, 0, head);
+        args.cache = At(args.cache, tile.place);
+        AttendTile(context, args, head, tile.first, tile.count);
+      }
+    });
   });
   context.Wait(OpSite::kAttention);
 }

@@ -10,6 +10,7 @@
 // makes its own copy and the barrier behind the norm disappears; the rows of a prompt's tokens are shared out instead.
 #include "runtime/model/forward.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "prenorm/ops.h"
@@ -194,6 +195,18 @@ void RunThread(StepContext& context, std::atomic<bool>& cancelled) {
 
 void GateUp(StepContext& context, const LayerWeights& layer, const StepBuffers::Packed& pack) {
   const size_t width = layer.w_up.w.rows;
+  const Product up[] = {ProductOf(layer.w_up, context.gate())};
+  if (!layer.w_gate && TakesPanels(context, up)) {  // The activation then counts as part of the product.
+    context.Time(OpKind::kMatMul, OpSite::kGateUp, [&] {
+      MultiplyPanels(context, up, static_cast<const float*>(pack.f32), false, [&](const ProductPart& part) {
+        for (size_t t = part.token; t < part.token + part.tokens; ++t) {
+          float* row = context.gate() + t * width + part.row;
+          Activation(context.block.gate, row, row, part.rows);
+        }
+      });
+    });
+    return;
+  }
   const Range rows = context.worker.Share(width, context.row_unit());
   const bool gated = static_cast<bool>(layer.w_gate);
   context.Time(OpKind::kMatMul, OpSite::kGateUp, [&] {
@@ -215,6 +228,7 @@ void GateUp(StepContext& context, const LayerWeights& layer, const StepBuffers::
 bool RunStep(const ModelParts& model, const Step& step, StepBuffers& buffers, const KvCache& cache, Team& team,
              int threads) {
   std::atomic<bool> cancelled{false};
+  if (!step.batch.empty()) std::fill_n(buffers.tickets, model.config.n_layers * kTicketStages, size_t{0});
   team.Run(threads, [&](Worker& worker) {
     StepContext context{model.config,
                         model.block,

@@ -13,6 +13,7 @@
 #include "runtime/model/embedding_spec.h"
 #include "runtime/model/families/family.h"
 #include "runtime/model/interleave.h"
+#include "runtime/model/panels.h"
 #include "runtime/model/parts.h"
 #include "runtime/model/text_parts.h"
 #include "runtime/tokenizer/tokenizer_spec.h"
@@ -98,6 +99,7 @@ Result<std::shared_ptr<const Model>> Model::Build(std::unique_ptr<TensorSource> 
   Result<std::unique_ptr<Tokenizer>> built_tokenizer = tokenizer.get();
   if (!built_tokenizer.ok()) return built_tokenizer.status();
   if (!prepared.ok()) return prepared;
+  if (Status packed = PackEncoderPanels(*parts); !packed.ok()) return packed;
   parts->tokenizer = std::move(built_tokenizer).value();
   return std::shared_ptr<const Model>(new Model(std::move(parts)));
 }

@@ -12,6 +12,7 @@
 #include "prenorm/tokenizer.h"
 #include "runtime/loader/tensor_source.h"
 #include "runtime/model/weights.h"
+#include "runtime/parallel/buffer.h"
 
 namespace prenorm {
 
@@ -29,6 +30,7 @@ struct ModelParts {
   ModelWeights weights;
   std::unique_ptr<TensorSource> source;           // Owns the bytes that the weights point to.
   std::deque<std::vector<uint8_t>> made_weights;  // Likewise those that had to be made.
+  Buffer panels;                                  // What Linear::panels point into.
   std::unique_ptr<Tokenizer> tokenizer;
   std::vector<ChatTemplate> chat_templates;
   EmbeddingSpec embedding;

@@ -11,6 +11,10 @@
 namespace prenorm {
 namespace {
 
+// Most tokens that are multiplied with a panel together: the first of them wait for it to come into the second-level
+// cache, where it must have room beside their rows. Blocks are of one size, in whole tiles of the product.
+constexpr size_t kPanelTokens = 240, kPanelTile = 6;
+
 size_t Bytes(const WeightMatrix& w) { return w.rows * RowBytes(w.type, w.cols); }
 
 // The norm behind the branch that ends at `site`.
@@ -202,9 +206,38 @@ StepBuffers::Packed PackInput(StepContext& context, OpSite site, const float* in
   return context.buffers.pack;
 }
 
+bool TakesPanels(const StepContext& context, std::span<const Product> products) {
+  return context.is_batch() && std::all_of(products.begin(), products.end(),
+                                           [](const Product& product) { return product.panels != nullptr; });
+}
+
+void MultiplyPanels(StepContext& context, std::span<const Product> products, const float* input, bool accumulate,
+                    const std::function<void(const ProductPart&)>& finish) {
+  const size_t fewest = (context.n + kPanelTokens - 1) / kPanelTokens;
+  const size_t block = (context.n + fewest * kPanelTile - 1) / (fewest * kPanelTile) * kPanelTile;
+  const size_t blocks = (context.n + block - 1) / block;
+  size_t panels = 0;
+  for (const Product& product : products) panels += PanelCount(product.w->rows);
+  context.TakeTurns(panels * blocks, [&](size_t i) {
+    size_t panel = i / blocks;
+    const Product* product = products.data();
+    for (; panel >= PanelCount(product->w->rows); ++product) panel -= PanelCount(product->w->rows);
+    const size_t cols = product->w->cols, row = panel * kPanelRows, token = i % blocks * block;
+    const ProductPart part{*product, row, std::min(kPanelRows, product->w->rows - row), token,
+                           std::min(block, context.n - token)};
+    const float* bias = product->bias->empty() ? nullptr : product->bias->data() + row;
+    MatMulPanel(product->panels + row * cols, part.rows, cols, input + token * cols, part.tokens, bias,
+                product->out + token * product->stride + row, product->stride, accumulate);
+    if (finish) finish(part);
+  });
+}
+
 void Multiply(StepContext& context, OpSite site, std::span<const Product> products, const StepBuffers::Packed& pack,
               bool accumulate) {
   context.Time(OpKind::kMatMul, site, [&] {
+    if (TakesPanels(context, products)) {
+      return MultiplyPanels(context, products, static_cast<const float*>(pack.f32), accumulate);
+    }
     for (size_t i = 0; i < products.size(); ++i) {
       MultiplyRows(context, products[i], OwnRows(context, products, i), pack, accumulate);
     }

@@ -69,6 +69,7 @@ Result<StepBuffers> StepBuffers::Create(const ModelConfig& config, const BlockSp
   shared.Add(buffers.expert_ids, chunk * block.n_experts_used * sizeof(uint32_t));
   floats(buffers.cos, block.ropes.size() * config.rope_dim / 2);
   floats(buffers.sin, block.ropes.size() * config.rope_dim / 2);
+  shared.Add(buffers.tickets, config.n_layers * kTicketStages * sizeof(size_t));
   shared.Add(buffers.logits, config.vocab_size * sizeof(float));
   shared.Add(buffers.pack.f32, ActivationBytes(ActivationFormat::kF32, widest, chunk));
   shared.Add(buffers.pack.int8, ActivationBytes(ActivationFormat::kInt8, widest, chunk));

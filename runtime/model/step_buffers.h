@@ -18,6 +18,9 @@ inline constexpr size_t kAttentionTokens = 16;
 /// Tokens that one thread multiplies with one expert of a mixture together.
 inline constexpr size_t kExpertTokens = 16;
 
+/// Stages of a layer whose work a batch's threads take piece by piece.
+inline constexpr size_t kTicketStages = 5;
+
 /// Work space for up to `chunk` tokens. All f32 unless said otherwise.
 struct StepBuffers {
   /// `split_bf16`: BF16 matrices may be multiplied by oneDNN. `capacity`: positions of the cache, which bound the
@@ -71,6 +74,7 @@ struct StepBuffers {
   float* cos = nullptr;             // [tables of rotary frequencies, chunk, rope_dim / 2]
   float* sin = nullptr;             // likewise
   float* logits = nullptr;          // [vocab_size]
+  size_t* tickets = nullptr;        // [n_layers, kTicketStages], pieces of a batch's stages that were handed out
   Pack pack{};                      // chunk tokens
   Private OfThread(int thread) const;
   size_t bytes() const { return memory.bytes(); }

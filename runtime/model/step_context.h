@@ -2,7 +2,9 @@
 // otherwise.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -24,6 +26,7 @@ struct StepContext {
   size_t n;  ///< Tokens in work: rows [first, first + n) of x, q and attn.
   size_t first = 0;
   size_t layer_index = 0;  ///< n_layers outside the layers.
+  size_t stage = 0;        ///< Of a batch: those that handed out their work so far, the same on every thread.
 
   size_t q_dim() const { return config.n_heads * config.head_dim; }
   size_t kv_dim() const { return config.n_kv_heads * config.head_dim; }
@@ -57,6 +60,14 @@ struct StepContext {
   /// oneDNN.
   size_t row_unit() const;
 
+  /// Calls work(i) for the pieces [0, count) of a batch's stage that this thread is the first to take: one that the
+  /// system holds up then keeps the others waiting for one piece only. Results must not depend on who does what.
+  template <typename Work>
+  void TakeTurns(size_t count, const Work& work) {
+    const std::atomic_ref<size_t> next(buffers.tickets[stage++]);
+    for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) work(i);
+  }
+
   template <typename Op>
   void Time(OpKind kind, OpSite site, const Op& op) {
     timer.Time(kind, site, layer_or_none(), op);
@@ -79,9 +90,26 @@ struct Product {
   const std::vector<float>* bias;  ///< Empty: none.
   float* out;
   size_t stride;
+  const float* panels = nullptr;  ///< See Linear.
 };
 
-inline Product ProductOf(const Linear& linear, float* out) { return {&linear.w, &linear.bias, out, linear.w.rows}; }
+inline Product ProductOf(const Linear& linear, float* out) {
+  return {&linear.w, &linear.bias, out, linear.w.rows, linear.panels};
+}
+
+/// Rows [row, row + rows) of a product for tokens [token, token + tokens).
+struct ProductPart {
+  const Product& product;
+  size_t row, rows, token, tokens;
+};
+
+/// Whether the products of a batch are made from panels.
+bool TakesPanels(const StepContext& context, std::span<const Product> products);
+
+/// All parts of products with panels, for f32 rows `input`, as threads come to take them; `finish`, if there is one, is
+/// called with each when it is made. No barrier, no event.
+void MultiplyPanels(StepContext& context, std::span<const Product> products, const float* input, bool accumulate,
+                    const std::function<void(const ProductPart&)>& finish = {});
 
 /// out[r] = the block's kind of norm of row r of x, rows of `cols` elements one after the other. out == x is allowed.
 /// `bias` may be null.

@@ -12,8 +12,9 @@ namespace prenorm {
 
 /// A linear map y = W x + b. The bias is empty where the file has none.
 struct Linear {
-  WeightMatrix w{};         // [out, in]; no rows: the block has no such map
-  std::vector<float> bias;  // [out]
+  WeightMatrix w{};               // [out, in]; no rows: the block has no such map
+  std::vector<float> bias;        // [out]
+  const float* panels = nullptr;  // PackPanels of w, where a model reads whole texts only; null: none
   explicit operator bool() const { return w.rows != 0; }
 };
 

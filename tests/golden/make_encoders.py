@@ -23,6 +23,7 @@ PICKED = list(range(0, DIM, 13))
 
 ENCODERS = {
     "bert": dict(model_type="bert", layer_norm_eps=1e-12),
+    "roberta": dict(model_type="roberta", layer_norm_eps=1e-5, type_vocab_size=1, pad_token_id=1, max_position_embeddings=66),
     "bert_tanh": dict(model_type="bert", hidden_act="gelu_new", layer_norm_eps=1e-5, type_vocab_size=1),
 }
 COMMON = dict(vocab_size=VOCAB, hidden_size=DIM, intermediate_size=128, num_hidden_layers=3, num_attention_heads=4,
@@ -42,7 +43,7 @@ def key_of(name):
     return re.sub(r"\blayer\.\d+\.", "layer.#.", name)
 
 
-def write(folder):
+def write(folder, roberta):
     """Puts the values that the test makes into the checkpoint; returns its tensors, those of layers once."""
     name_of = gguf_names("bert", COMMON["num_hidden_layers"])
     entries, state = {}, {}
@@ -54,7 +55,8 @@ def write(folder):
             if name.startswith("pooler"):
                 continue
             entries.setdefault(key_of(name), dict(hf=key_of(name), gguf=re.sub(r"blk\.\d+\.", "blk.#.", name_of(name)),
-                                                  shape=shape, op="", offset=offset, amplitude=amplitude))
+                                                  shape=shape, op="drop_unused" if roberta and "position_emb" in name else "",
+                                                  offset=offset, amplitude=amplitude))
     save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
     return list(entries.values())
 
@@ -69,15 +71,18 @@ def golden(name, options):
     with tempfile.TemporaryDirectory() as path:
         folder = pathlib.Path(path)
         AutoModel.from_config(config, dtype=torch.float32).save_pretrained(folder)
-        entries = write(folder)
+        entries = write(folder, config.model_type == "roberta")
         model = AutoModel.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
         written = json.loads((folder / "config.json").read_text())
     texts = [[(i * i * 7 + i * 31 + 5 + n) % VOCAB for i in range(n)] for n in LENGTHS]
+    # RoBERTa's positions begin behind the padding's; given, because an id of the padding would not count.
+    first = config.pad_token_id + 1 if config.model_type == "roberta" else 0
     with torch.no_grad():
-        rows = [model(torch.tensor([ids])).last_hidden_state[0] for ids in texts]
+        rows = [model(torch.tensor([ids]), attention_mask=torch.ones(1, len(ids)),
+                      position_ids=torch.arange(first, first + len(ids))[None]).last_hidden_state[0] for ids in texts]
     keys = {"bert." + key: value for key, value in {
         "embedding_length": ["u32", DIM], "block_count": ["u32", config.num_hidden_layers],
-        "context_length": ["u32", config.max_position_embeddings],
+        "context_length": ["u32", config.max_position_embeddings - first],
         "feed_forward_length": ["u32", config.intermediate_size],
         "attention.head_count": ["u32", config.num_attention_heads],
         "attention.layer_norm_epsilon": ["f32", config.layer_norm_eps], "pooling_type": ["u32", 2]}.items()}

@@ -206,6 +206,10 @@ class HashedModel {
         for (size_t r = 0; r < dims[1]; ++r) values[c * dims[1] + r] = tensor.values[r * dims[0] + c];
       }
       std::swap(dims[0], dims[1]);
+    } else if (tensor.op == "drop_unused") {  // Positions of RoBERTa up to the padding's.
+      const size_t rows = golden_["config"]["pad_token_id"].get<size_t>() + 1;
+      values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(rows * dims[0]));
+      dims[1] -= rows;
     } else if (tensor.op == "permute") {
       Permute(tensor, values);
     }

@@ -25,7 +25,7 @@ constexpr Family kFamilies[] = {
     {"command-r", {"cohere"}, BuildCohere},
     {"cohere2", {"cohere2"}, BuildCohere2},
     {"granite", {"granite"}, BuildGranite},
-    {"bert", {"bert"}, BuildBert},
+    {"bert", {"bert", "roberta"}, BuildBert},
 };
 
 std::string Join(const std::vector<std::string_view>& names) {

@@ -20,6 +20,7 @@
 #include "runtime/model/binder.h"
 #include "runtime/model/families/family.h"
 #include "runtime/model/forward.h"
+#include "runtime/model/panels.h"
 #include "tests/support/hashed_model.h"
 
 namespace prenorm {
@@ -143,6 +144,21 @@ class BlockFormsTest : public testing::TestWithParam<const Form*> {
     return {rows, rows + ids.size() * parts_.config.dim};
   }
 
+  void ExpectRowsOfTorch() {
+    const std::vector<float> rows = Run(ids_, 2);
+    double largest = 0.0;
+    for (const auto& row : expected_) {
+      for (const auto& value : row) largest = std::max(largest, std::abs(value.get<double>()));
+    }
+    for (size_t t = 0; t < ids_.size(); ++t) {
+      for (size_t i = 0; i < picked_.size(); ++i) {
+        EXPECT_NEAR(rows[t * parts_.config.dim + picked_[i]], expected_[t][i].get<float>(),
+                    1e-5 * std::max(1.0, largest));
+      }
+    }
+    EXPECT_EQ(Run(ids_, 1), rows) << "threads change no bit";
+  }
+
   ModelParts parts_;
   std::vector<TokenId> ids_;
   std::vector<size_t> picked_;
@@ -150,23 +166,17 @@ class BlockFormsTest : public testing::TestWithParam<const Form*> {
   fs::path path_;
 };
 
+// By the products of decoders, and from panels, which encoders get when they are loaded.
 TEST_P(BlockFormsTest, GivesTheRowsOfTorch) {
-  const std::vector<float> rows = Run(ids_, 2);
-  double largest = 0.0;
-  for (const auto& row : expected_) {
-    for (const auto& value : row) largest = std::max(largest, std::abs(value.get<double>()));
-  }
-  for (size_t t = 0; t < ids_.size(); ++t) {
-    for (size_t i = 0; i < picked_.size(); ++i) {
-      EXPECT_NEAR(rows[t * parts_.config.dim + picked_[i]], expected_[t][i].get<float>(),
-                  1e-5 * std::max(1.0, largest));
-    }
-  }
-  EXPECT_EQ(Run(ids_, 1), rows) << "threads change no bit";
+  ExpectRowsOfTorch();
+  ASSERT_TRUE(PackEncoderPanels(parts_).ok());
+  ASSERT_NE(parts_.weights.layers[0].w_down.panels, nullptr);
+  ExpectRowsOfTorch();
 }
 
 // One token alone takes other paths through the stages.
 TEST_P(BlockFormsTest, OneTokenHasTheBitsOfItsRowAmongOthers) {
+  ASSERT_TRUE(PackEncoderPanels(parts_).ok());
   for (LayerSpec& layer : parts_.block.layers) layer.window = 1;
   parts_.block.bidirectional = false;  // With a window of itself, a token sees no other: rows are independent.
   parts_.weights.position_embd = {};

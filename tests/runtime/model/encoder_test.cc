@@ -161,7 +161,7 @@ TEST_P(EncoderTest, ATextsVectorDependsOnNothingElse) {
   EXPECT_EQ(Embeddings(*Make(model, {.threads = 2}), many), expected_many);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EncoderTest, testing::Values("bert", "bert_tanh"),
+INSTANTIATE_TEST_SUITE_P(All, EncoderTest, testing::Values("bert", "roberta", "bert_tanh"),
                          [](const auto& name) { return std::string(name.param); });
 
 // The tolerance is that of int8 activations and 8-bit weights.

@@ -1,0 +1,58 @@
+// Lays the panels of all matrices into one allocation and fills them on all threads.
+#include "runtime/model/panels.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "prenorm/matmul_panels.h"
+#include "prenorm/session.h"
+#include "runtime/parallel/team.h"
+
+namespace prenorm {
+namespace {
+
+bool IsPlain(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
+
+size_t FloatsOf(const WeightMatrix& w) { return PanelCount(w.rows) * kPanelRows * w.cols; }
+
+}  // namespace
+
+Status PackEncoderPanels(ModelParts& parts) {
+  if (!parts.block.bidirectional) return {};
+  std::vector<Linear*> maps;
+  size_t floats = 0, widest = 0;
+  for (LayerWeights& layer : parts.weights.layers) {
+    for (Linear* map : {&layer.wq, &layer.wk, &layer.wv, &layer.wo, &layer.w_up, &layer.w_down}) {
+      if (map->w.rows == 0 || !IsPlain(map->w.type)) continue;
+      maps.push_back(map);
+      floats += FloatsOf(map->w);
+      widest = std::max(widest, map->w.cols);
+    }
+  }
+  const int threads = DefaultThreads().threads;
+  Team team(CheckThreadsStart(threads - 1).ok() ? threads : 1);
+  const size_t row_floats = PanelRowFloats(widest);
+  Result<Buffer> rows =
+      Buffer::Allocate(static_cast<size_t>(team.threads()) * row_floats * sizeof(float), "packing of the weights");
+  if (!rows.ok()) return rows.status();
+  Result<Buffer> memory = Buffer::Allocate(floats * sizeof(float), "panels of the weights");
+  if (!memory.ok()) return memory.status();
+  parts.panels = std::move(memory).value();
+  // A panel is read from its start for every block of tokens: each small page would be looked up again.
+  madvise(parts.panels.as<void>(), parts.panels.bytes(), MADV_HUGEPAGE);
+  auto* at = parts.panels.as<float>();
+  for (Linear* map : maps) map->panels = std::exchange(at, at + FloatsOf(map->w));
+  team.Run([&](Worker& worker) {
+    float* own = rows->as<float>() + static_cast<size_t>(worker.thread()) * row_floats;
+    for (const Linear* map : maps) {
+      const Range mine = worker.Share(PanelCount(map->w.rows));
+      PackPanels(map->w, mine.begin, mine.end, own, const_cast<float*>(map->panels));
+    }
+  });
+  return {};
+}
+
+}  // namespace prenorm
