@@ -15,7 +15,8 @@ struct ChatMessage {
   std::string role;         ///< "system", "developer", "user", "assistant", "tool", "ipython" or "function".
   std::string content;      ///< Plain text: markers inside it never become control tokens.
   std::string fields = {};  ///< JSON object of further members that templates read (tool_calls, tool_call_id, name,
-                            ///< reasoning_content), or empty. Null members are left out, as in transformers.
+                            ///< reasoning_content), or empty. Null members are left out, as in transformers: also
+                            ///< the content with {"content": null}.
 };
 
 /// What a template is told besides the messages.

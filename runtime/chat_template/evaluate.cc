@@ -1,6 +1,7 @@
 // Expressions.
 #include "runtime/chat_template/filters.h"
 #include "runtime/chat_template/interpreter.h"
+#include "runtime/chat_template/markup.h"
 #include "runtime/chat_template/methods.h"
 #include "runtime/chat_template/objects.h"
 #include "runtime/chat_template/operators.h"
@@ -164,12 +165,16 @@ Value Interpreter::EvaluateFilter(const Expr& expr, const Value* block) {
     subject = inner->kind == ExprKind::kFilter ? EvaluateFilter(*inner, block) : Evaluate(*inner);
   }
   Arguments arguments = EvaluateArguments(expr);
+  if (expr.filter == nullptr)
+    throw TemplateError("the filter '" + expr.name + "' is not supported", ErrorKind::kUnsupported);
   return expr.filter->apply(*this, subject, arguments);
 }
 
 Value Interpreter::EvaluateTest(const Expr& expr) {
   const Value subject = Evaluate(*expr.items[0]);
   Arguments arguments = EvaluateArguments(expr);
+  if (expr.test == nullptr)
+    throw TemplateError("the test '" + expr.name + "' is not supported", ErrorKind::kUnsupported);
   return Value(expr.test->holds(*this, subject, arguments));
 }
 
@@ -259,7 +264,7 @@ Value Interpreter::Subscript(const Value& object, const Value& key) {
       if (list != nullptr) return list->items[static_cast<size_t>(at)];
       budget_.Work(text->size() / 16);  // Characters are found by counting.
       const size_t begin = CharOffset(text->bytes(), static_cast<size_t>(at));
-      return Value(text->Substr(begin, Utf8Length(text->bytes()[begin])));
+      return LikeMarkup(object, Value(text->Substr(begin, Utf8Length(text->bytes()[begin]))));
     }
   }
   return Value::Missing(Describe(object) + " has no element " + std::to_string(*index));

@@ -16,17 +16,15 @@ Value Data(Budget& budget, std::string_view text) {
   return Value::String(ReplaceInvalidUtf8(text), Origin::kData);
 }
 
-// The members of a JSON object, without those that are null if `drop_nulls`.
-Status AddMembers(Budget& budget, std::string_view json, const std::string& what, bool drop_nulls, Dict& out) {
+// The members of a JSON object.
+Status AddMembers(Budget& budget, std::string_view json, const std::string& what, Dict& out) {
   if (json.empty()) return Status();
   Result<Value> value = ParseJson(budget, json, what);
   if (!value.ok()) return value.status();
   const Dict* dict = value->as_dict();
   if (dict == nullptr)
     return Status(StatusCode::kInvalidArgument, what + ": expected a JSON object, found " + value->type_name());
-  for (const auto& [key, member] : dict->entries) {
-    if (!drop_nulls || !member.is_none()) out.Set(key, member);
-  }
+  for (const auto& [key, member] : dict->entries) out.Set(key, member);
   return Status();
 }
 
@@ -54,12 +52,16 @@ Result<Dict> MakeVariables(Budget& budget, const TemplateInput& input) {
   Values messages;
   for (size_t i = 0; i < input.messages.size(); ++i) {
     const ChatMessage& message = input.messages[i];
-    Dict dict;
-    dict.Set(Value::String("role"),
-             IsKnownRole(message.role) ? Value::String(message.role) : Data(budget, message.role));
-    dict.Set(Value::String("content"), Data(budget, message.content));
+    Dict members;
+    members.Set(Value::String("role"),
+                IsKnownRole(message.role) ? Value::String(message.role) : Data(budget, message.role));
+    members.Set(Value::String("content"), Data(budget, message.content));
     const std::string what = "fields of message " + std::to_string(i + 1);
-    if (Status status = AddMembers(budget, message.fields, what, true, dict); !status.ok()) return status;
+    if (Status status = AddMembers(budget, message.fields, what, members); !status.ok()) return status;
+    Dict dict;  // Without what is null, as in transformers.
+    for (const auto& [key, member] : members.entries) {
+      if (!member.is_none()) dict.Set(key, member);
+    }
     AliasReasoning(dict);
     messages.push_back(MakeDict(budget, std::move(dict)));
   }
@@ -68,8 +70,7 @@ Result<Dict> MakeVariables(Budget& budget, const TemplateInput& input) {
   variables.Set(Value::String("documents"), Value());
   if (input.bos_token) variables.Set(Value::String("bos_token"), Value::String(*input.bos_token));
   if (input.eos_token) variables.Set(Value::String("eos_token"), Value::String(*input.eos_token));
-  if (Status status = AddMembers(budget, input.arguments, "template arguments", false, variables); !status.ok())
-    return status;
+  if (Status status = AddMembers(budget, input.arguments, "template arguments", variables); !status.ok()) return status;
   variables.Set(Value::String("messages"), MakeList(budget, std::move(messages)));
   variables.Set(Value::String("add_generation_prompt"), Value(input.add_generation_prompt));
   return variables;

@@ -254,6 +254,7 @@ Arguments Rest(const Arguments& arguments, size_t from) {
 
 Value Map(Interpreter& in, const Value& value, Arguments& arguments) {
   Values out;
+  if (!value.Truthy()) return in.List(std::move(out), ListKind::kGenerator);  // None too, as in Jinja.
   if (arguments.positional.empty()) {
     arguments.Expect("map", {"attribute", "default"});
     const Value& attribute = arguments.Get(0, "attribute");
@@ -275,6 +276,7 @@ Value Map(Interpreter& in, const Value& value, Arguments& arguments) {
 template <bool keep, bool by_attribute>
 Value Select(Interpreter& in, const Value& value, Arguments& arguments) {
   constexpr size_t kTestIndex = by_attribute ? 1 : 0;
+  if (!value.Truthy()) return in.List({}, ListKind::kGenerator);
   if (by_attribute && arguments.positional.empty()) TypeError("missing the name of an attribute");
   const TestEntry* test = nullptr;
   if (arguments.positional.size() > kTestIndex) {

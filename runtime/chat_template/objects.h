@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/chat_template/interpreter.h"
+#include "runtime/chat_template/markup.h"
 
 namespace prenorm::chat_template {
 
@@ -16,7 +17,9 @@ class Function : public Object {
   Function(Native native, Value subject) : native_(native), subject_(std::move(subject)) {}
   const char* type_name() const override { return "function"; }
   bool callable() const override { return true; }
-  Value Call(Interpreter& in, Arguments& arguments) override { return native_(in, subject_, arguments); }
+  Value Call(Interpreter& in, Arguments& arguments) override {
+    return LikeMarkup(subject_, native_(in, subject_, arguments));
+  }
   size_t depth() const override { return subject_.depth() + 1; }
 
  private:

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/chat_template/markup.h"
 #include "runtime/chat_template/print.h"
 #include "runtime/tokenizer/utf8.h"
 
@@ -121,6 +122,37 @@ Value Repeat(Budget& budget, const Value& value, int64_t count) {
   return MakeList(budget, std::move(items), list.kind);
 }
 
+Text Joined(Budget& budget, const Text& a, const Text& b) {
+  const bool markup = a.is_markup() || b.is_markup();
+  TextBuilder out(budget);
+  out.Add(markup ? AsMarkup(budget, a) : a);
+  out.Add(markup ? AsMarkup(budget, b) : b);
+  Text joined = out.Take();
+  joined.set_markup(markup);
+  return joined;
+}
+
+// What is formatted into a markup text: its strings escaped.
+Value Escaped(Budget& budget, const Value& values) {
+  if (const Text* text = values.as_text()) return Value(AsMarkup(budget, *text));
+  if (const List* list = values.as_list(); list != nullptr && list->kind == ListKind::kTuple) {
+    Values items;
+    for (const Value& item : list->items) {
+      const Text* text = item.as_text();
+      items.push_back(text != nullptr ? Value(AsMarkup(budget, *text)) : item);
+    }
+    return MakeList(budget, std::move(items), list->kind);
+  }
+  const Dict* dict = values.as_dict();
+  if (dict == nullptr) return values;
+  Dict escaped;
+  for (const auto& [key, item] : dict->entries) {
+    const Text* text = item.as_text();
+    escaped.Set(key, text != nullptr ? Value(AsMarkup(budget, *text)) : item);
+  }
+  return MakeDict(budget, std::move(escaped));
+}
+
 bool IsRepeatable(const Value& value) {
   const List* list = value.as_list();
   return value.is_string() || (list != nullptr && (list->kind == ListKind::kList || list->kind == ListKind::kTuple));
@@ -140,21 +172,19 @@ Value Arithmetic(Budget& budget, Operator op, const Value& a, const Value& b) {
     const auto y = b.ToInt();
     return x && y ? IntegerArithmetic(op, *x, *y) : FloatArithmetic(op, a.ToDouble(), b.ToDouble());
   }
-  if (op == Operator::kAdd && a.is_string() && b.is_string()) {
-    TextBuilder out(budget);
-    out.Add(*a.as_text());
-    out.Add(*b.as_text());
-    return Value(out.Take());
-  }
+  if (op == Operator::kAdd && a.is_string() && b.is_string()) return Value(Joined(budget, *a.as_text(), *b.as_text()));
   if (op == Operator::kAdd && IsRepeatable(a) && IsRepeatable(b) && !a.is_string() && !b.is_string() &&
       a.as_list()->kind == b.as_list()->kind) {
     Values items = a.as_list()->items;
     items.insert(items.end(), b.as_list()->items.begin(), b.as_list()->items.end());
     return MakeList(budget, std::move(items), a.as_list()->kind);
   }
-  if (op == Operator::kMul && IsRepeatable(a) && b.ToInt()) return Repeat(budget, a, *b.ToInt());
-  if (op == Operator::kMul && IsRepeatable(b) && a.ToInt()) return Repeat(budget, b, *a.ToInt());
-  if (op == Operator::kMod && a.is_string()) return Value(PercentFormat(budget, *a.as_text(), b));
+  if (op == Operator::kMul && IsRepeatable(a) && b.ToInt()) return LikeMarkup(a, Repeat(budget, a, *b.ToInt()));
+  if (op == Operator::kMul && IsRepeatable(b) && a.ToInt()) return LikeMarkup(b, Repeat(budget, b, *a.ToInt()));
+  if (op == Operator::kMod && a.is_string()) {
+    const Value values = a.as_text()->is_markup() ? Escaped(budget, b) : b;
+    return LikeMarkup(a, Value(PercentFormat(budget, *a.as_text(), values)));
+  }
   Unsupported(Symbol(op), a, b);
 }
 
@@ -212,7 +242,7 @@ Value Slice(Budget& budget, const Value& container, const Value& start, const Va
   const List* list = container.as_list();
   if (list != nullptr && (list->kind == ListKind::kGenerator || list->kind == ListKind::kView)) list = nullptr;
   if (text == nullptr && list == nullptr)
-    return Value::Missing(std::string("'") + container.type_name() + " object' cannot be sliced");
+    TypeError(std::string("'") + container.type_name() + "' object cannot be sliced");
   const auto bound = [](const Value& value, int64_t otherwise) {
     if (value.is_none()) return otherwise;
     RequireDefined(value);
@@ -236,7 +266,8 @@ Value Slice(Budget& budget, const Value& container, const Value& start, const Va
   const int64_t end = stop.is_none() ? (by > 0 ? size : -1) : clamp(bound(stop, 0));
   if (text != nullptr && by == 1) {
     const auto offset = [&](int64_t at) { return at == size ? text->size() : offsets[static_cast<size_t>(at)]; };
-    return begin >= end ? Value(Text()) : Value(text->Substr(offset(begin), offset(end) - offset(begin)));
+    const size_t from = begin < end ? offset(begin) : 0, to = begin < end ? offset(end) : 0;
+    return LikeMarkup(container, Value(text->Substr(from, to - from)));
   }
   TextBuilder chars(budget);
   Values items;
@@ -249,7 +280,7 @@ Value Slice(Budget& budget, const Value& container, const Value& start, const Va
     }
     if (__builtin_add_overflow(at, by, &at)) break;
   }
-  return text != nullptr ? Value(chars.Take()) : MakeList(budget, std::move(items), list->kind);
+  return text != nullptr ? LikeMarkup(container, Value(chars.Take())) : MakeList(budget, std::move(items), list->kind);
 }
 
 }  // namespace prenorm::chat_template

@@ -28,12 +28,14 @@ void Parser::AddItem(Expr& expr, ExprPtr item) const {
 
 ExprPtr Parser::ParseExpression(bool conditional) {
   const Nested nested(*this);
+  const size_t unknown_before = unknown_.size();
   ExprPtr expr = ParseOr();
   while (conditional && Peek().IsName("if")) {
     ExprPtr whole = NewExpr(ExprKind::kConditional, Next().at, std::move(expr));
     AddItem(*whole, ParseOr());
     AddItem(*whole, AcceptName("else") ? ParseExpression() : nullptr);
     expr = std::move(whole);
+    unknown_.resize(unknown_before);
   }
   return expr;
 }
@@ -276,7 +278,7 @@ ExprPtr Parser::ParseDot(ExprPtr expr) {
   ExprPtr attribute = NewExpr(ExprKind::kAttribute, token.at, std::move(expr));
   attribute->name = Identifier();
   if (Peek().IsSymbol("(") && IsUnsupportedMethod(attribute->name)) {
-    Fail("the method '" + attribute->name + "' is not supported", token.at, ErrorKind::kUnsupported);
+    unknown_.push_back({"the method '" + attribute->name + "' is not supported", token.at});
   }
   return attribute;
 }
@@ -328,8 +330,7 @@ ExprPtr Parser::ParseFilter(ExprPtr expr) {
   filter->name = Identifier();
   while (AcceptSymbol(".")) filter->name += "." + Identifier();
   filter->filter = FindFilter(filter->name);
-  if (filter->filter == nullptr)
-    Fail("the filter '" + filter->name + "' is not supported", at, ErrorKind::kUnsupported);
+  if (filter->filter == nullptr) unknown_.push_back({"the filter '" + filter->name + "' is not supported", at});
   if (Peek().IsSymbol("(")) ParseArguments(*filter);
   return filter;
 }
@@ -341,7 +342,7 @@ ExprPtr Parser::ParseTest(ExprPtr expr) {
   ExprPtr test = NewExpr(ExprKind::kTest, at, std::move(expr));
   test->name = Identifier();
   test->test = FindTest(test->name);
-  if (test->test == nullptr) Fail("the test '" + test->name + "' is not supported", at, ErrorKind::kUnsupported);
+  if (test->test == nullptr) unknown_.push_back({"the test '" + test->name + "' is not supported", at});
   const Token& token = Peek();
   if (token.IsSymbol("(")) {
     ParseArguments(*test);

@@ -19,7 +19,11 @@ StmtPtr Parser::NewStmt(StmtKind kind) const {
   return stmt;
 }
 
-Body Parser::ParseTemplate() { return ParseBody({}); }
+Body Parser::ParseTemplate() {
+  Body body = ParseBody({});
+  if (!unknown_.empty()) Fail(unknown_[0].message, unknown_[0].at, ErrorKind::kUnsupported);
+  return body;
+}
 
 // Statements up to a block that begins with one of `ends`, whose name is the next token then.
 Body Parser::ParseBody(std::initializer_list<std::string_view> ends) {
@@ -75,6 +79,7 @@ void Parser::EndBlock() {
 StmtPtr Parser::ParseIf() {
   StmtPtr stmt = NewStmt(StmtKind::kIf);
   Next();
+  const size_t unknown_before = unknown_.size();
   while (true) {
     ExprPtr condition = ParseTuple(false);
     EndBlock();
@@ -87,6 +92,7 @@ StmtPtr Parser::ParseIf() {
     }
     ExpectName("endif");
     EndBlock();
+    unknown_.resize(unknown_before);
     return stmt;
   }
 }

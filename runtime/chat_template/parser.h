@@ -1,4 +1,5 @@
-// Tokens to a tree, by Jinja's grammar. Whatever the engine does not have is refused here, by name.
+// Tokens to a tree, by Jinja's grammar. Whatever the engine does not have is refused here, by name; filters, tests and
+// methods inside of an `if` only when they are reached, as Jinja does.
 #pragma once
 
 #include <string_view>
@@ -81,7 +82,13 @@ class Parser {
   ExprPtr NewExpr(ExprKind kind, const Position& at, ExprPtr first = nullptr) const;
   void AddItem(Expr& expr, ExprPtr item) const;
 
+  struct Unknown {
+    std::string message;
+    Position at;
+  };
+
   std::vector<Token> tokens_;
+  std::vector<Unknown> unknown_;  // What there is not, and no `if` stands around.
   const Limits& limits_;
   size_t at_ = 0;
   size_t depth_ = 0;

@@ -13,13 +13,6 @@
 namespace prenorm::chat_template {
 namespace {
 
-int64_t Integer(const Value& value) {
-  RequireDefined(value);
-  const auto integer = value.ToInt();
-  if (!integer) TypeError(std::string("expected an integer, found ") + value.type_name());
-  return *integer;
-}
-
 bool Defined(Interpreter&, const Value& value, Arguments&) { return !value.is_undefined(); }
 bool IsUndefined(Interpreter&, const Value& value, Arguments&) { return value.is_undefined(); }
 bool IsNone(Interpreter&, const Value& value, Arguments&) { return value.is_none(); }
@@ -47,13 +40,17 @@ bool IsCallable(Interpreter&, const Value& value, Arguments&) {
   return value.is_undefined() || (value.as_object() != nullptr && value.as_object()->callable());
 }
 
-bool IsOdd(Interpreter&, const Value& value, Arguments&) { return Integer(value) % 2 != 0; }
-bool IsEven(Interpreter&, const Value& value, Arguments&) { return Integer(value) % 2 == 0; }
+bool HasRest(Interpreter& in, const Value& value, const Value& divisor, double rest) {
+  RequireDefined(value);
+  if (!value.is_number()) TypeError(std::string("expected a number, found ") + value.type_name());
+  return Arithmetic(in.budget(), Operator::kMod, value, divisor).ToDouble() == rest;
+}
 
-bool IsDivisible(Interpreter&, const Value& value, Arguments& arguments) {
-  const int64_t divisor = Integer(arguments.Get(0, "num"));
-  if (divisor == 0) TypeError("integer modulo by zero");
-  return divisor == -1 || Integer(value) % divisor == 0;
+bool IsOdd(Interpreter& in, const Value& value, Arguments&) { return HasRest(in, value, Value(int64_t{2}), 1); }
+bool IsEven(Interpreter& in, const Value& value, Arguments&) { return HasRest(in, value, Value(int64_t{2}), 0); }
+
+bool IsDivisible(Interpreter& in, const Value& value, Arguments& arguments) {
+  return HasRest(in, value, arguments.Get(0, "num"), 0);
 }
 
 template <Operator op>

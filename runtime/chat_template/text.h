@@ -38,11 +38,17 @@ class Text {
 
   Text Substr(size_t begin, size_t length) const;
 
+  /// Whether it counts as HTML already (`safe`, `escape`): what is added to it or formatted into it is escaped first,
+  /// as Jinja's Markup does. Append and Substr do not carry it along; see markup.h.
+  bool is_markup() const { return is_markup_; }
+  void set_markup(bool is_markup) { is_markup_ = is_markup; }
+
  private:
   size_t RunAt(size_t offset) const;
 
   std::string bytes_;
   std::vector<Run> runs_;
+  bool is_markup_ = false;
 };
 
 /// Puts a text together within a budget: the only way to make one whose size the template chooses.

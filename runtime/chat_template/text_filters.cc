@@ -7,6 +7,7 @@
 #include "runtime/chat_template/char_case.h"
 #include "runtime/chat_template/filters.h"
 #include "runtime/chat_template/interpreter.h"
+#include "runtime/chat_template/markup.h"
 #include "runtime/chat_template/operators.h"
 #include "runtime/chat_template/print.h"
 #include "runtime/chat_template/split.h"
@@ -24,18 +25,18 @@ Value Trim(Interpreter& in, const Value& value, Arguments& arguments) {
   const Range range = chars == nullptr || chars->is_none()
                           ? TrimSpace(text.bytes(), Side::kBoth)
                           : TrimChars(text.bytes(), arguments.String(0, "chars").bytes(), Side::kBoth);
-  return Value(text.Substr(range.begin, range.end - range.begin));
+  return LikeMarkup(value, Value(text.Substr(range.begin, range.end - range.begin)));
 }
 
 template <Case to>
 Value Cased(Interpreter& in, const Value& value, Arguments& arguments) {
   arguments.Expect("upper", {});
-  return Value(ChangeCase(in.budget(), TextOf(in, value), to));
+  return LikeMarkup(value, Value(ChangeCase(in.budget(), TextOf(in, value), to)));
 }
 
 Value CapitalizeFilter(Interpreter& in, const Value& value, Arguments& arguments) {
   arguments.Expect("capitalize", {});
-  return Value(Capitalize(in.budget(), TextOf(in, value)));
+  return LikeMarkup(value, Value(Capitalize(in.budget(), TextOf(in, value))));
 }
 
 Value Title(Interpreter& in, const Value& value, Arguments& arguments) {
@@ -45,7 +46,7 @@ Value Title(Interpreter& in, const Value& value, Arguments& arguments) {
 
 Value String(Interpreter& in, const Value& value, Arguments& arguments) {
   arguments.Expect("string", {});
-  return Value(TextOf(in, value));
+  return value.is_string() ? value : Value(TextOf(in, value));
 }
 
 Value Replace(Interpreter& in, const Value& value, Arguments& arguments) {
@@ -56,32 +57,19 @@ Value Replace(Interpreter& in, const Value& value, Arguments& arguments) {
 
 Value Escape(Interpreter& in, const Value& value, Arguments& arguments) {
   arguments.Expect("escape", {});
-  const Text text = TextOf(in, value);
-  TextBuilder out(in.budget());
-  for (size_t at = 0; at < text.size(); ++at) {
-    const char* entity = nullptr;
-    switch (text.bytes()[at]) {
-      case '&':
-        entity = "&amp;";
-        break;
-      case '<':
-        entity = "&lt;";
-        break;
-      case '>':
-        entity = "&gt;";
-        break;
-      case '\'':
-        entity = "&#39;";
-        break;
-      case '"':
-        entity = "&#34;";
-        break;
-      default:
-        break;
-    }
-    entity != nullptr ? out.Add(entity, text.OriginAt(at)) : out.Add(text, at, 1);
-  }
-  return Value(out.Take());
+  return Value(AsMarkup(in.budget(), TextOf(in, value)));
+}
+
+Value ForceEscape(Interpreter& in, const Value& value, Arguments& arguments) {
+  arguments.Expect("forceescape", {});
+  return Value(EscapeHtml(in.budget(), TextOf(in, value)));
+}
+
+Value Safe(Interpreter& in, const Value& value, Arguments& arguments) {
+  arguments.Expect("safe", {});
+  Text text = TextOf(in, value);
+  text.set_markup(true);
+  return Value(std::move(text));
 }
 
 Value Indent(Interpreter& in, const Value& value, Arguments& arguments) {
@@ -123,7 +111,10 @@ Value Truncate(Interpreter& in, const Value& value, Arguments& arguments) {
   const int64_t end_chars = static_cast<int64_t>(CountChars(end.bytes()));
   if (length < end_chars) TypeError("truncate: expected a length of at least " + std::to_string(end_chars));
   const int64_t leeway = arguments.Int(3, "leeway", 5);
-  if (static_cast<int64_t>(CountChars(text.bytes())) <= length + std::max<int64_t>(0, leeway)) return Value(text);
+  const List* list = value.as_list();
+  const int64_t chars = static_cast<int64_t>(list != nullptr ? list->items.size() : CountChars(text.bytes()));
+  if (chars <= length + std::max<int64_t>(0, leeway)) return list != nullptr ? value : Value(text);
+  if (list != nullptr) TypeError("truncate needs a string");
   size_t cut = CharOffset(text.bytes(), static_cast<size_t>(length - end_chars));
   if (!arguments.Bool(1, "killwords", false)) {
     const size_t space = text.bytes().substr(0, cut).rfind(' ');
@@ -144,7 +135,7 @@ Value Format(Interpreter& in, const Value& value, Arguments& arguments) {
     for (const auto& [name, item] : arguments.named) dict.Set(Value::String(name), item);
     values = MakeDict(in.budget(), std::move(dict));
   }
-  return Value(PercentFormat(in.budget(), TextOf(in, value), values));
+  return Arithmetic(in.budget(), Operator::kMod, value.is_string() ? value : Value(TextOf(in, value)), values);
 }
 
 Value WordCount(Interpreter& in, const Value& value, Arguments& arguments) {
@@ -281,14 +272,14 @@ const FilterEntry kTextFilters[] = {
     {"e", Escape},
     {"escape", Escape},
     {"float", Float},
-    {"forceescape", Escape},
+    {"forceescape", ForceEscape},
     {"format", Format},
     {"indent", Indent},
     {"int", Int},
     {"lower", Cased<Case::kLower>},
     {"replace", Replace},
     {"round", Round},
-    {"safe", String},  // Nothing is escaped unless asked for.
+    {"safe", Safe},
     {"string", String},
     {"title", Title},
     {"tojson", ToJson},
