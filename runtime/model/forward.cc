@@ -195,10 +195,10 @@ void RunThread(StepContext& context, std::atomic<bool>& cancelled) {
 
 void GateUp(StepContext& context, const LayerWeights& layer, const StepBuffers::Packed& pack) {
   const size_t width = layer.w_up.w.rows;
-  const Product up[] = {ProductOf(layer.w_up, context.gate())};
-  if (!layer.w_gate && TakesPanels(context, up)) {  // The activation then counts as part of the product.
+  const Product alone[] = {ProductOf(layer.w_up, context.gate())};
+  if (!layer.w_gate && TakesPanels(context, alone)) {  // The activation then counts as part of the product.
     context.Time(OpKind::kMatMul, OpSite::kGateUp, [&] {
-      MultiplyPanels(context, up, static_cast<const float*>(pack.f32), false, [&](const ProductPart& part) {
+      MultiplyPanels(context, alone, static_cast<const float*>(pack.f32), false, [&](const ProductPart& part) {
         for (size_t t = part.token; t < part.token + part.tokens; ++t) {
           float* row = context.gate() + t * width + part.row;
           Activation(context.block.gate, row, row, part.rows);
