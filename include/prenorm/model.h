@@ -43,6 +43,12 @@ struct LoadOptions {
   /// Gemma multiplies embeddings by the root of its width. The training code held that factor in bf16; with this so
   /// does the model (640: 25.25 instead of 25.298221). Without effect on families that have no such factor.
   bool bf16_embedding_scale = false;
+  /// A folder for prepared weights; empty: none. The weights then come from a file in there, in the layout of the
+  /// active SIMD target: it is mapped read-only, so that all processes that name this folder share one copy in memory,
+  /// and nothing is re-ordered. Where the file is missing, damaged or of an older state of the model it is made first,
+  /// as large as the weights; folder and file are all that loading ever writes. It may be removed at any time, but not
+  /// be truncated while a process uses it. Sharing needs use_mmap; a model from memory is never prepared.
+  std::string prepared_folder = {};
   /// Called while weights are prepared, with the share done in [0, 1]; return false to cancel (kCancelled).
   std::function<bool(float)> progress;
 };
@@ -63,7 +69,7 @@ class Model {
   /// Reads a GGUF file, or a folder as Hugging Face lays models out (safetensors, config.json, tokenizer.json or
   /// .model). Its weights are interleaved for the active SIMD target (see ForceTarget). Errors: kNotFound, kIo,
   /// kBadModel (the file breaks its format), kUnsupported (architecture, tensor type, tokenizer), kOutOfMemory,
-  /// kCancelled. The message names file, key or tensor.
+  /// kCancelled; with prepared_folder kInvalidArgument without use_mmap. The message names file, key or tensor.
   static Result<std::shared_ptr<const Model>> Load(const std::string& path, const LoadOptions& options = {});
   /// The bytes of a GGUF file, which are copied (use_mmap has no meaning). Errors as of Load; kUnsupported also for one
   /// part of a split model.
@@ -86,6 +92,8 @@ class Model {
   size_t decode_bytes() const;
   /// Most frequent type of the weight bytes in words, e.g. "Q4_1".
   std::string_view quantization() const;
+  /// The file of prepared weights in use; empty: none.
+  const std::string& prepared_path() const;
   /// Things a user should know about the file, one sentence each; e.g. tensors that no layer uses.
   const std::vector<std::string>& warnings() const;
 

@@ -13,8 +13,8 @@
  * Text        UTF-8, ending in a zero byte.
  * Threads     model: immutable, any number of threads. session: one thread at a time; of two calls at once the later
  *             returns PRENORM_E_BUSY. prenorm_session_cancel and prenorm_session_free may come from any thread at any
- *             time. error, result, buffer: one thread at a time. After fork() the child may go on with its copy of a
- *             session.
+ *             time. encoder: as session. error, result, buffer: one thread at a time. After fork() the child may go on
+ *             with its copy of a session or encoder.
  * Callbacks   run on the calling thread, but for profile sinks. They must not throw or jump out. On the session that
  *             runs they may call prenorm_session_cancel and prenorm_session_free, on other objects everything.
  */
@@ -61,6 +61,7 @@ enum {
 typedef struct prenorm_error prenorm_error;
 typedef struct prenorm_model prenorm_model;
 typedef struct prenorm_session prenorm_session;
+typedef struct prenorm_encoder prenorm_encoder;
 typedef struct prenorm_result prenorm_result;
 typedef struct prenorm_buffer prenorm_buffer;
 
@@ -115,9 +116,14 @@ typedef struct {
   void* progress_user;
   prenorm_log_fn log;
   void* log_user;
+  /* A folder for prepared weights, or null. The weights then come from a file in there, made first where there is none,
+   * which all processes that name this folder map read-only: they have one copy in memory, and none re-orders them. The
+   * file may be removed at any time, but not truncated. Not together with no_mmap; without meaning for a model from
+   * memory. */
+  const char* prepared_folder;
 } prenorm_model_options;
 #define PRENORM_MODEL_OPTIONS_INIT \
-  { sizeof(prenorm_model_options), 0, NULL, NULL, NULL, NULL }
+  { sizeof(prenorm_model_options), 0, NULL, NULL, NULL, NULL, NULL }
 
 typedef struct {
   uint32_t size;
@@ -343,6 +349,60 @@ PRENORM_API prenorm_status prenorm_chat(prenorm_session* session, const prenorm_
                                         size_t n_messages, const prenorm_chat_options* chat_options,
                                         const prenorm_generate_options* options, prenorm_result** result,
                                         prenorm_error* error);
+
+/* ---- Embeddings ---- */
+
+/* How the rows of a text's tokens become one vector. */
+enum {
+  PRENORM_POOLING_AUTO = 0, /* as the model's files say; else the mean for encoders, the last token for decoders */
+  PRENORM_POOLING_MEAN = 1,
+  PRENORM_POOLING_CLS = 2, /* the first token */
+  PRENORM_POOLING_LAST = 3
+};
+/* Whether vectors get length 1. */
+enum {
+  PRENORM_NORMALIZE_AUTO = 0, /* as the model's files say; else yes */
+  PRENORM_NORMALIZE_YES = 1,
+  PRENORM_NORMALIZE_NO = 2
+};
+
+typedef struct {
+  uint32_t size;
+  int32_t threads;       /* 0: as many as the process may use */
+  int32_t pooling;       /* PRENORM_POOLING_... */
+  int32_t normalize;     /* PRENORM_NORMALIZE_... */
+  uint64_t max_tokens;   /* of a text; 0: what the model's files say */
+  int32_t truncate;      /* 1: a longer text loses its end. 0: it is PRENORM_E_CONTEXT_FULL */
+  int32_t parse_special; /* 1: markers in a text, such as [SEP], become control tokens */
+} prenorm_encoder_options;
+#define PRENORM_ENCODER_OPTIONS_INIT \
+  { sizeof(prenorm_encoder_options), 0, PRENORM_POOLING_AUTO, PRENORM_NORMALIZE_AUTO, 0, 0, 0 }
+
+typedef struct {
+  uint32_t size;
+  int32_t threads;
+  uint64_t dim;        /* elements of a vector */
+  uint64_t max_tokens; /* of a text */
+  int32_t pooling;     /* PRENORM_POOLING_..., not AUTO */
+  int32_t normalizes;
+} prenorm_encoder_info;
+#define PRENORM_ENCODER_INFO_INIT \
+  { sizeof(prenorm_encoder_info), 0, 0, 0, 0, 0 }
+
+/* For encoders (BERT), which have no sessions, and for decoders. The model may be freed before. */
+PRENORM_API prenorm_status prenorm_encoder_new(const prenorm_model* model, const prenorm_encoder_options* options,
+                                               prenorm_encoder** encoder, prenorm_error* error);
+/* As prenorm_session_free and prenorm_session_cancel. */
+PRENORM_API void prenorm_encoder_free(prenorm_encoder* encoder);
+PRENORM_API void prenorm_encoder_cancel(prenorm_encoder* encoder);
+PRENORM_API prenorm_status prenorm_encoder_get_info(prenorm_encoder* encoder, prenorm_encoder_info* info,
+                                                    prenorm_error* error);
+/* vectors: [n_texts, dim], room for `capacity` elements; with any error but PRENORM_E_BUSY and bad arguments it is
+ * unspecified. `n_bytes`: the length of each text, or null where each ends in a zero byte. Texts of one call are
+ * computed together; the bits of a vector depend on its text alone. */
+PRENORM_API prenorm_status prenorm_encoder_embed(prenorm_encoder* encoder, const char* const* texts,
+                                                 const size_t* n_bytes, size_t n_texts, float* vectors, size_t capacity,
+                                                 prenorm_error* error);
 
 #ifdef __cplusplus
 }

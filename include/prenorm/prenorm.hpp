@@ -33,6 +33,7 @@ struct Free {
   void operator()(prenorm_error* error) const { prenorm_error_free(error); }
   void operator()(prenorm_model* model) const { prenorm_model_free(model); }
   void operator()(prenorm_session* session) const { prenorm_session_free(session); }
+  void operator()(prenorm_encoder* encoder) const { prenorm_encoder_free(encoder); }
   void operator()(prenorm_result* result) const { prenorm_result_free(result); }
   void operator()(prenorm_buffer* buffer) const { prenorm_buffer_free(buffer); }
 };
@@ -202,13 +203,14 @@ class GenerateCall {
 /// A model. Movable; sessions outlive it safely.
 class Model {
  public:
-  static Model Load(const std::string& path, const Progress& progress = {}) {
-    return Model(progress, [&](const prenorm_model_options* options, prenorm_model** model) {
+  /// `prepared_folder`: of weights that processes share, see prenorm_model_options; empty: none.
+  static Model Load(const std::string& path, const Progress& progress = {}, const std::string& prepared_folder = {}) {
+    return Model(progress, prepared_folder, [&](const prenorm_model_options* options, prenorm_model** model) {
       internal::Check(prenorm_model_load, path.c_str(), options, model);
     });
   }
   static Model LoadMemory(const void* bytes, size_t n_bytes, const Progress& progress = {}) {
-    return Model(progress, [&](const prenorm_model_options* options, prenorm_model** model) {
+    return Model(progress, {}, [&](const prenorm_model_options* options, prenorm_model** model) {
       internal::Check(prenorm_model_load_memory, bytes, n_bytes, options, model);
     });
   }
@@ -259,9 +261,10 @@ class Model {
 
  private:
   template <class Load>
-  Model(const Progress& progress, const Load& load) {
+  Model(const Progress& progress, const std::string& prepared_folder, const Load& load) {
     internal::ProgressCall call{progress, nullptr};
     prenorm_model_options options = PRENORM_MODEL_OPTIONS_INIT;
+    if (!prepared_folder.empty()) options.prepared_folder = prepared_folder.c_str();
     if (progress) {
       options.progress_user = &call;
       options.progress = &internal::ProgressCall::Report;
@@ -355,6 +358,41 @@ class Session {
   }
 
   internal::Owner<prenorm_session> session_;
+};
+
+/// Texts to vectors. Movable; one thread at a time, but Cancel from any.
+class Encoder {
+ public:
+  explicit Encoder(const Model& model, const prenorm_encoder_options& options = PRENORM_ENCODER_OPTIONS_INIT) {
+    prenorm_encoder* encoder = nullptr;
+    internal::Check(prenorm_encoder_new, model.get(), &options, &encoder);
+    encoder_.reset(encoder);
+  }
+
+  prenorm_encoder_info info() const {
+    prenorm_encoder_info info = PRENORM_ENCODER_INFO_INIT;
+    internal::Check(prenorm_encoder_get_info, get(), &info);
+    return info;
+  }
+  /// [texts.size(), info().dim], one row a text.
+  std::vector<float> Embed(const std::vector<std::string>& texts) {
+    std::vector<const char*> begins;
+    std::vector<size_t> sizes;
+    for (const std::string& text : texts) {
+      begins.push_back(text.data());
+      sizes.push_back(text.size());
+    }
+    std::vector<float> vectors(texts.size() * info().dim);
+    internal::Check(prenorm_encoder_embed, get(), begins.data(), sizes.data(), texts.size(), vectors.data(),
+                    vectors.size());
+    return vectors;
+  }
+  void Cancel() noexcept { prenorm_encoder_cancel(get()); }
+
+  prenorm_encoder* get() const { return encoder_.get(); }
+
+ private:
+  internal::Owner<prenorm_encoder> encoder_;
 };
 
 }  // namespace prenorm::api

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "prenorm/encoder.h"
 #include "prenorm/generate.h"
 #include "prenorm/model.h"
 #include "prenorm/session.h"
@@ -18,7 +19,13 @@ namespace prenorm::c_api {
 
 /// First member of every handle but prenorm_error: a handle of another type, which a language without C's types passes
 /// easily, is refused.
-enum class Tag : uint32_t { kModel = 0x6D6F6431, kSession = 0x73657331, kResult = 0x72657331, kBuffer = 0x62756631 };
+enum class Tag : uint32_t {
+  kModel = 0x6D6F6431,
+  kSession = 0x73657331,
+  kResult = 0x72657331,
+  kBuffer = 0x62756631,
+  kEncoder = 0x656E6331
+};
 
 /// Hands engine events to a C function.
 class ProfileSink : public OpObserver {
@@ -40,10 +47,17 @@ struct prenorm_model {
 
 struct prenorm_session {
   prenorm::c_api::Tag tag = prenorm::c_api::Tag::kSession;
-  std::atomic<uint32_t> state{0};  // Bits of SessionLease.
+  std::atomic<uint32_t> state{0};  // Bits of Lease.
   std::atomic<bool> cancel{false};
   std::unique_ptr<prenorm::c_api::ProfileSink> profile;  // Outlives session's use of it.
   std::unique_ptr<prenorm::Session> session;
+};
+
+struct prenorm_encoder {
+  prenorm::c_api::Tag tag = prenorm::c_api::Tag::kEncoder;
+  std::atomic<uint32_t> state{0};  // Bits of Lease.
+  std::atomic<bool> cancel{false};
+  std::unique_ptr<prenorm::Encoder> encoder;
 };
 
 struct prenorm_buffer {
@@ -58,23 +72,42 @@ struct prenorm_result {
 
 namespace prenorm::c_api {
 
-/// The right to use a session, for one call. Gives it back at its end, and frees the session if that was asked for
-/// meanwhile: nothing may touch the session after a lease.
-class SessionLease {
+/// The right to use a session or an encoder, for one call. Gives it back at its end, and frees the object if that was
+/// asked for meanwhile: nothing may touch the object after a lease.
+template <class Handle>
+class Lease {
  public:
-  explicit SessionLease(prenorm_session* session);
-  ~SessionLease();
-  SessionLease(const SessionLease&) = delete;
-  SessionLease& operator=(const SessionLease&) = delete;
+  /// `what` is in use: "session".
+  Lease(Handle* handle, const char* what) {
+    uint32_t idle = 0;
+    if (handle->state.compare_exchange_strong(idle, kInUse, std::memory_order_acquire)) {
+      handle_ = handle;
+      return;
+    }
+    const std::string name = what;
+    outcome_ = {PRENORM_E_BUSY, "the " + name + " is in use by another call\nuse " +
+                                    (name == "encoder" ? "an " : "a ") + name +
+                                    " a thread, and none from its callbacks"};
+  }
+  ~Lease() {
+    if (handle_ == nullptr) return;
+    if ((handle_->state.fetch_and(~kInUse, std::memory_order_acq_rel) & kToBeFreed) != 0) delete handle_;
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
 
   /// Why it was not granted.
   const Outcome& outcome() const { return outcome_; }
 
-  static void Free(prenorm_session* session);
+  static void Free(Handle* handle) {
+    // Of this call and a lease's end the later one deletes. Cancelled first: afterwards the object may be gone.
+    handle->cancel.store(true, std::memory_order_relaxed);
+    if ((handle->state.fetch_or(kToBeFreed, std::memory_order_acq_rel) & kInUse) == 0) delete handle;
+  }
 
  private:
   static constexpr uint32_t kInUse = 1, kToBeFreed = 2;
-  prenorm_session* session_ = nullptr;  // Null: not granted.
+  Handle* handle_ = nullptr;  // Null: not granted.
   Outcome outcome_;
 };
 
@@ -84,7 +117,7 @@ prenorm_status SessionCall(const char* function, prenorm_session* session, preno
   return Call(error, [&]() -> Outcome {
     if (session == nullptr) return IsNull(function, "session");
     if (session->tag != Tag::kSession) return Invalid(std::string(function) + ": this is no session");
-    const SessionLease lease(session);
+    const Lease lease(session, "session");
     return lease.outcome().ok() ? body() : lease.outcome();
   });
 }

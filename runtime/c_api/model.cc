@@ -14,6 +14,7 @@ namespace {
 LoadOptions OptionsOf(const prenorm_model_options& options) {
   LoadOptions result;
   result.use_mmap = options.no_mmap == 0;
+  if (options.prepared_folder != nullptr) result.prepared_folder = options.prepared_folder;
   if (options.progress != nullptr) {
     result.progress = [options](float share) {
       try {

@@ -5,27 +5,6 @@
 
 namespace prenorm::c_api {
 
-SessionLease::SessionLease(prenorm_session* session) {
-  uint32_t idle = 0;
-  if (session->state.compare_exchange_strong(idle, kInUse, std::memory_order_acquire)) {
-    session_ = session;
-  } else {
-    outcome_ = {PRENORM_E_BUSY,
-                "the session is in use by another call\nuse a session a thread, and none from its callbacks"};
-  }
-}
-
-SessionLease::~SessionLease() {
-  if (session_ == nullptr) return;
-  if ((session_->state.fetch_and(~kInUse, std::memory_order_acq_rel) & kToBeFreed) != 0) delete session_;
-}
-
-void SessionLease::Free(prenorm_session* session) {
-  // Of this call and a lease's end the later one deletes. Cancelled first: afterwards the session may be gone.
-  session->cancel.store(true, std::memory_order_relaxed);
-  if ((session->state.fetch_or(kToBeFreed, std::memory_order_acq_rel) & kInUse) == 0) delete session;
-}
-
 void ProfileSink::Record(const OpEvent& event) {
   const prenorm_profile_event c_event = {
       sizeof(prenorm_profile_event), event.layer,    event.thread, 0, OpKindName(event.kind),
@@ -90,7 +69,7 @@ prenorm_status prenorm_session_new(const prenorm_model* model, const prenorm_ses
 }
 
 void prenorm_session_free(prenorm_session* session) {
-  if (session != nullptr && session->tag == Tag::kSession) SessionLease::Free(session);
+  if (session != nullptr && session->tag == Tag::kSession) Lease<prenorm_session>::Free(session);
 }
 
 void prenorm_session_cancel(prenorm_session* session) {

@@ -31,7 +31,7 @@ prenorm_status prenorm_session_fork(prenorm_session* session, prenorm_session* f
     if (from == nullptr) return IsNull("prenorm_session_fork", "from");
     if (from->tag != Tag::kSession) return Invalid("prenorm_session_fork: from is no session");
     if (from == session) return Invalid("prenorm_session_fork: a session cannot be forked from itself");
-    const SessionLease lease(from);
+    const Lease lease(from, "session");
     if (!lease.outcome().ok()) return lease.outcome();
     return session->session->ForkFrom(*from->session, position);
   });

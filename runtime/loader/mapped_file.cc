@@ -74,6 +74,7 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(size_, other.size_);
   std::swap(owned_, other.owned_);
   std::swap(writable_, other.writable_);
+  std::swap(modified_ns_, other.modified_ns_);
   std::swap(fd_, other.fd_);
   std::swap(path_, other.path_);
   return *this;
@@ -98,6 +99,7 @@ Result<MappedFile> MappedFile::Open(const std::string& path, FileAccess access) 
   MappedFile file;
   file.size_ = static_cast<size_t>(file_bytes);
   file.writable_ = access != FileAccess::kMap;
+  file.modified_ns_ = int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
   if (file.size_ == 0) return file;
 
   // kRead takes anonymous pages: page aligned like a mapping, and a failure is a value instead of an exception.
@@ -123,6 +125,10 @@ Result<MappedFile> MappedFile::Open(const std::string& path, FileAccess access) 
     file.path_ = path;
   }
   return file;
+}
+
+void MappedFile::PreferLargePages() {
+  if (owned_) AskForLargePages(data_, size_);
 }
 
 Status MappedFile::Detach(size_t begin, size_t end) {

@@ -40,6 +40,13 @@ class MappedFile {
   /// The same bytes where they may be changed, else null.
   uint8_t* writable() const { return writable_ ? data_ : nullptr; }
 
+  /// When the file was last changed, as it was opened: nanoseconds since 1970. 0 for memory of the caller.
+  int64_t modified_ns() const { return modified_ns_; }
+
+  /// kMap: asks for large pages, before the first access. The kernel grants them where the file system has large folios
+  /// (ext4 since Linux 6.16, xfs, tmpfs with huge=).
+  void PreferLargePages();
+
   /// Opened with FileAccess::kMapPrivate.
   bool is_private_mapping() const { return fd_ >= 0; }
 
@@ -56,6 +63,7 @@ class MappedFile {
   size_t size_ = 0;
   bool owned_ = false;
   bool writable_ = false;
+  int64_t modified_ns_ = 0;
   int fd_ = -1;  // Open while a private mapping may be filled.
   std::string path_;
 };

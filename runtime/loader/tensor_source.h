@@ -62,6 +62,9 @@ class TensorSource {
   /// The tensor's bytes where they may be changed (FileAccess::kMapPrivate and kRead), else null.
   uint8_t* writable(const TensorInfo& tensor) const;
 
+  /// The files of the tensors.
+  std::span<const MappedFile> files() const { return files_; }
+
   /// Opened with FileAccess::kMapPrivate.
   bool is_private_mapping() const { return !files_.empty() && files_.front().is_private_mapping(); }
 

@@ -141,32 +141,31 @@ class WeightPreparation {
 
 }  // namespace
 
-Status InterleaveWeights(const std::vector<const TensorInfo*>& matrices, ModelParts& parts,
-                         const std::function<bool(float)>& progress) {
-  // Whole tensors of the file whose bytes serve no product.
+std::vector<const TensorInfo*> RowTables(const ModelParts& parts) {
   std::vector<const TensorInfo*> tables;
-  const auto serves_product = [&](const void* data) {
-    return parts.weights.output.data == data;  // Tied embeddings.
-  };
-  ModelWeights& weights = parts.weights;
-  const auto all = {&weights.token_embd, &weights.position_embd, &weights.token_types};
-  for (const WeightMatrix* table : all) {
-    if (table->rows == 0 || serves_product(table->data)) continue;
+  const ModelWeights& weights = parts.weights;
+  for (const WeightMatrix* table : {&weights.token_embd, &weights.position_embd, &weights.token_types}) {
+    if (table->rows == 0 || weights.output.data == table->data) continue;  // Tied embeddings serve a product.
     for (const TensorInfo& tensor : parts.source->tensors()) {
-      if (parts.source->writable(tensor) == table->data &&
-          tensor.bytes == table->rows * RowBytes(table->type, table->cols)) {
+      if (tensor.data == table->data && tensor.bytes == table->rows * RowBytes(table->type, table->cols)) {
         tables.push_back(&tensor);
       }
     }
   }
+  return tables;
+}
+
+void MarkInterleaved(const std::vector<const TensorInfo*>& tables, ModelParts& parts) {
+  parts.weights.ForEachMatrix([&](WeightMatrix& w) {
+    w.interleaved = std::none_of(tables.begin(), tables.end(), [&](const TensorInfo* t) { return t->data == w.data; });
+  });
+}
+
+Status InterleaveWeights(const std::vector<const TensorInfo*>& matrices, ModelParts& parts,
+                         const std::function<bool(float)>& progress) {
+  const std::vector<const TensorInfo*> tables = RowTables(parts);
   if (Status status = WeightPreparation(matrices, tables, *parts.source, progress).Run(); !status.ok()) return status;
-  parts.weights.ForEachMatrix([](WeightMatrix& w) { w.interleaved = true; });
-  for (WeightMatrix* table : all) {
-    const bool kept = std::any_of(tables.begin(), tables.end(), [&](const TensorInfo* tensor) {
-      return parts.source->writable(*tensor) == table->data;
-    });
-    if (kept) table->interleaved = false;
-  }
+  MarkInterleaved(tables, parts);
   return {};
 }
 

@@ -10,6 +10,13 @@
 
 namespace prenorm {
 
+/// Whole tensors of the file of which only single rows are read, an embedding that is not the output too, for example.
+/// They stay as they are in the file.
+std::vector<const TensorInfo*> RowTables(const ModelParts& parts);
+
+/// Marks all weights as interleaved but those of `tables`.
+void MarkInterleaved(const std::vector<const TensorInfo*>& tables, ModelParts& parts);
+
 /// Interleaves `matrices`, the tensors behind the weights of `parts`, and marks the weights. Uses DefaultThreads().
 /// `progress` as in LoadOptions. Errors: kCancelled, kOutOfMemory.
 Status InterleaveWeights(const std::vector<const TensorInfo*>& matrices, ModelParts& parts,

@@ -15,6 +15,7 @@
 #include "runtime/model/interleave.h"
 #include "runtime/model/panels.h"
 #include "runtime/model/parts.h"
+#include "runtime/model/prepared.h"
 #include "runtime/model/text_parts.h"
 #include "runtime/tokenizer/tokenizer_spec.h"
 
@@ -58,14 +59,21 @@ void CountBytes(const Binder& binder, ModelParts& parts) {
 }  // namespace
 
 Result<std::shared_ptr<const Model>> Model::Load(const std::string& path, const LoadOptions& options) {
-  Result<std::unique_ptr<TensorSource>> source =
-      OpenModelFile(path, options.use_mmap ? FileAccess::kMapPrivate : FileAccess::kRead);
+  const bool prepared = !options.prepared_folder.empty();
+  if (prepared && !options.use_mmap) {
+    return Status(StatusCode::kInvalidArgument, "prepared weights are mapped, but mapping is switched off\n'" + path +
+                                                    "'\nAllow mapping, or load the model without prepared weights.");
+  }
+  const FileAccess in_memory = options.use_mmap ? FileAccess::kMapPrivate : FileAccess::kRead;
+  Result<std::unique_ptr<TensorSource>> source = OpenModelFile(path, prepared ? FileAccess::kMap : in_memory);
   return source.ok() ? Build(std::move(source).value(), options) : source.status();
 }
 
 Result<std::shared_ptr<const Model>> Model::LoadFromMemory(std::span<const uint8_t> bytes, const LoadOptions& options) {
   Result<std::unique_ptr<TensorSource>> source = OpenModelBytes(bytes);
-  return source.ok() ? Build(std::move(source).value(), options) : source.status();
+  LoadOptions in_memory = options;
+  in_memory.prepared_folder.clear();
+  return source.ok() ? Build(std::move(source).value(), in_memory) : source.status();
 }
 
 Result<std::shared_ptr<const Model>> Model::Build(std::unique_ptr<TensorSource> source, const LoadOptions& options) {
@@ -95,7 +103,9 @@ Result<std::shared_ptr<const Model>> Model::Build(std::unique_ptr<TensorSource> 
   WarnOfUnused(binder.Unused(), parts->warnings);
   parts->made_weights = binder.TakeMade();
   CountBytes(binder, *parts);
-  const Status prepared = InterleaveWeights(binder.matrices(), *parts, options.progress);
+  const Status prepared = options.prepared_folder.empty()
+                              ? InterleaveWeights(binder.matrices(), *parts, options.progress)
+                              : UsePreparedWeights(options.prepared_folder, *parts, options.progress);
   Result<std::unique_ptr<Tokenizer>> built_tokenizer = tokenizer.get();
   if (!built_tokenizer.ok()) return built_tokenizer.status();
   if (!prepared.ok()) return prepared;
@@ -120,6 +130,7 @@ const std::vector<ChatTemplate>& Model::chat_templates() const { return parts_->
 size_t Model::weight_bytes() const { return parts_->weight_bytes; }
 size_t Model::decode_bytes() const { return parts_->decode_bytes; }
 std::string_view Model::quantization() const { return parts_->quantization; }
+const std::string& Model::prepared_path() const { return parts_->prepared_path; }
 const std::vector<std::string>& Model::warnings() const { return parts_->warnings; }
 const ModelParts& Model::parts() const { return *parts_; }
 

@@ -10,6 +10,7 @@
 #include "prenorm/encoder.h"
 #include "prenorm/model.h"
 #include "prenorm/tokenizer.h"
+#include "runtime/loader/mapped_file.h"
 #include "runtime/loader/tensor_source.h"
 #include "runtime/model/weights.h"
 #include "runtime/parallel/buffer.h"
@@ -31,6 +32,8 @@ struct ModelParts {
   std::unique_ptr<TensorSource> source;           // Owns the bytes that the weights point to.
   std::deque<std::vector<uint8_t>> made_weights;  // Likewise those that had to be made.
   Buffer panels;                                  // What Linear::panels point into.
+  MappedFile prepared;                            // Likewise those that were prepared (prepared.h).
+  std::string prepared_path;                      // Of that file; empty: none.
   std::unique_ptr<Tokenizer> tokenizer;
   std::vector<ChatTemplate> chat_templates;
   EmbeddingSpec embedding;

@@ -7,6 +7,8 @@
 #include <new>
 #include <string>
 
+#include "runtime/hash64.h"
+
 namespace prenorm {
 namespace {
 
@@ -29,35 +31,6 @@ static_assert(sizeof(Header) == 56 && std::endian::native == std::endian::little
 void CopyBytes(void* to, const void* from, size_t bytes) {
   if (bytes != 0) std::memcpy(to, from, bytes);
 }
-
-// A word at a time: each step is a bijection of the state, so one changed word always changes the result.
-class Hash64 {
- public:
-  void Add(uint64_t word) {
-    state_ = (state_ ^ word) * 0x9E3779B97F4A7C15u;
-    state_ ^= state_ >> 32;
-  }
-  void Add(const void* data, size_t bytes) {
-    const auto* p = static_cast<const uint8_t*>(data);
-    for (; bytes >= 8; bytes -= 8, p += 8) {
-      uint64_t word;
-      std::memcpy(&word, p, 8);
-      Add(word);
-    }
-    uint64_t rest = 0;
-    CopyBytes(&rest, p, bytes);
-    Add(rest ^ static_cast<uint64_t>(bytes) << 56);
-  }
-  template <typename T>
-  void Add(const std::vector<T>& values) {
-    Add(static_cast<uint64_t>(values.size()));
-    Add(values.data(), values.size() * sizeof(T));
-  }
-  uint64_t value() const { return state_; }
-
- private:
-  uint64_t state_ = 0x243F6A8885A308D3u;
-};
 
 void AddMatrix(const WeightMatrix& w, std::vector<float>& row, Hash64& hash) {
   hash.Add(w.rows);

@@ -28,6 +28,9 @@ class ArgumentsTest : public CTest {
  protected:
   void SetUp() override {
     CTest::SetUp();
+    prenorm_encoder* encoder = nullptr;
+    ASSERT_EQ(prenorm_encoder_new(model_.get(), nullptr, &encoder, error()), PRENORM_OK) << message();
+    encoder_.reset(encoder);
     wrong_model_ = reinterpret_cast<prenorm_model*>(session_.get());
     wrong_session_ = reinterpret_cast<prenorm_session*>(model_.get());
     wrong_result_ = reinterpret_cast<prenorm_result*>(model_.get());
@@ -50,6 +53,15 @@ class ArgumentsTest : public CTest {
   std::vector<BadCall> StateCalls();
   std::vector<BadCall> GenerateCalls();
   std::vector<BadCall> ChatCalls();
+  std::vector<BadCall> EncoderCalls();
+  std::vector<BadCall> AllCalls() {
+    std::vector<BadCall> all;
+    for (const auto& calls :
+         {ModelCalls(), TokenCalls(), SessionCalls(), StateCalls(), GenerateCalls(), ChatCalls(), EncoderCalls()}) {
+      all.insert(all.end(), calls.begin(), calls.end());
+    }
+    return all;
+  }
 
   prenorm_status Generate(void (*change)(prenorm_generate_options&), prenorm_error* e) {
     prenorm_generate_options options = PRENORM_GENERATE_OPTIONS_INIT;
@@ -69,6 +81,8 @@ class ArgumentsTest : public CTest {
   prenorm_model* made_model_ = nullptr;
   prenorm_session* made_session_ = nullptr;
   prenorm_result* made_result_ = nullptr;
+  prenorm_encoder* made_encoder_ = nullptr;
+  Encoder encoder_;
   prenorm_buffer* made_buffer_ = nullptr;
   const void* bytes_ = nullptr;
   const char* text_ = nullptr;
@@ -397,33 +411,82 @@ std::vector<BadCall> ArgumentsTest::ChatCalls() {
   return calls;
 }
 
+std::vector<BadCall> ArgumentsTest::EncoderCalls() {
+  static const char* const kText[] = {"a"};
+  static const char* const kNull[] = {nullptr};
+  static const char* const kEmpty[] = {""};
+  static const char* const kLong[] = {"Once there was"};
+  static const size_t kHugeText = kHuge;
+  static float vector[4096];
+  auto* wrong = reinterpret_cast<prenorm_encoder*>(model_.get());
+  const auto create = [this](void (*change)(prenorm_encoder_options&)) {
+    return [this, change](prenorm_error* e) {
+      prenorm_encoder_options options = PRENORM_ENCODER_OPTIONS_INIT;
+      change(options);
+      return prenorm_encoder_new(model_.get(), &options, &made_encoder_, e);
+    };
+  };
+  const auto embed = [this](const char* const* texts, const size_t* sizes, size_t count, float* to, size_t capacity) {
+    return [=, this](prenorm_error* e) {
+      return prenorm_encoder_embed(encoder_.get(), texts, sizes, count, to, capacity, e);
+    };
+  };
+  return {
+      {"prenorm_encoder_new", "null model",
+       [&](auto* e) { return prenorm_encoder_new(nullptr, nullptr, &made_encoder_, e); }},
+      {"prenorm_encoder_new", "null encoder",
+       [&](auto* e) { return prenorm_encoder_new(model_.get(), nullptr, nullptr, e); }},
+      {"prenorm_encoder_new", "no size", create([](auto& o) { o.size = 0; })},
+      {"prenorm_encoder_new", "unknown pooling", create([](auto& o) { o.pooling = 4; })},
+      {"prenorm_encoder_new", "unknown normalize", create([](auto& o) { o.normalize = -1; })},
+      {"prenorm_encoder_new", "negative threads", create([](auto& o) { o.threads = -1; })},
+      {"prenorm_encoder_new", "huge limit", create([](auto& o) { o.max_tokens = ~uint64_t{0}; })},
+      {"prenorm_encoder_get_info", "null encoder",
+       [](auto* e) {
+         prenorm_encoder_info info = PRENORM_ENCODER_INFO_INIT;
+         return prenorm_encoder_get_info(nullptr, &info, e);
+       }},
+      {"prenorm_encoder_get_info", "null info",
+       [&](auto* e) { return prenorm_encoder_get_info(encoder_.get(), nullptr, e); }},
+      {"prenorm_encoder_embed", "null encoder",
+       [](auto* e) { return prenorm_encoder_embed(nullptr, kText, nullptr, 1, vector, 4096, e); }},
+      {"prenorm_encoder_embed", "a model",
+       [=](auto* e) { return prenorm_encoder_embed(wrong, kText, nullptr, 1, vector, 4096, e); }},
+      {"prenorm_encoder_embed", "null texts", embed(nullptr, nullptr, 1, vector, 4096)},
+      {"prenorm_encoder_embed", "null text", embed(kNull, nullptr, 1, vector, 4096)},
+      {"prenorm_encoder_embed", "no texts", embed(kText, nullptr, 0, vector, 4096)},
+      {"prenorm_encoder_embed", "huge number of texts", embed(kText, nullptr, kHuge, vector, 4096)},
+      {"prenorm_encoder_embed", "huge text", embed(kText, &kHugeText, 1, vector, 4096)},
+      {"prenorm_encoder_embed", "empty text", embed(kEmpty, nullptr, 1, vector, 4096)},
+      {"prenorm_encoder_embed", "null vectors", embed(kText, nullptr, 1, nullptr, 4096)},
+      {"prenorm_encoder_embed", "small buffer", embed(kLong, nullptr, 1, vector, 3), PRENORM_E_BUFFER_TOO_SMALL},
+  };
+}
+
 TEST_F(ArgumentsTest, BadArgumentsGiveAStatusAndAMessageAndChangeNothing) {  // R21
-  for (const auto& calls : {ModelCalls(), TokenCalls(), SessionCalls(), StateCalls(), GenerateCalls(), ChatCalls()}) {
-    for (const BadCall& bad : calls) {
-      SCOPED_TRACE(std::string(bad.function) + ", " + bad.what);
-      EXPECT_EQ(bad.call(error()), bad.expected) << message();
-      EXPECT_EQ(prenorm_error_status(error()), bad.expected);
-      EXPECT_NE(message(), "");
-      EXPECT_EQ(bad.call(nullptr), bad.expected);
-    }
+  for (const BadCall& bad : AllCalls()) {
+    SCOPED_TRACE(std::string(bad.function) + ", " + bad.what);
+    EXPECT_EQ(bad.call(error()), bad.expected) << message();
+    EXPECT_EQ(prenorm_error_status(error()), bad.expected);
+    EXPECT_NE(message(), "");
+    EXPECT_EQ(bad.call(nullptr), bad.expected);
   }
   EXPECT_EQ(made_model_, nullptr);
   EXPECT_EQ(made_session_, nullptr);
   EXPECT_EQ(made_result_, nullptr);
+  EXPECT_EQ(made_encoder_, nullptr);
   EXPECT_EQ(Position(session_.get()), 0u);
   const std::vector<int32_t> tokens = Tokenize("It still works");
   EXPECT_EQ(prenorm_session_eval(session_.get(), tokens.data(), tokens.size(), error()), PRENORM_OK) << message();
 }
 
 TEST_F(ArgumentsTest, TheTableHasEveryFunctionOfTheHeader) {
-  std::set<std::string> tested = {
-      "prenorm_abi_version",   "prenorm_version",     "prenorm_status_name",
-      "prenorm_error_new",     "prenorm_error_free",  "prenorm_error_status",
-      "prenorm_error_message", "prenorm_model_free",  "prenorm_session_free",
-      "prenorm_result_free",   "prenorm_buffer_free", "prenorm_session_cancel"};  // Cannot fail: the test below.
-  for (const auto& calls : {ModelCalls(), TokenCalls(), SessionCalls(), StateCalls(), GenerateCalls(), ChatCalls()}) {
-    for (const BadCall& bad : calls) tested.insert(bad.function);
-  }
+  std::set<std::string> tested = {"prenorm_abi_version",   "prenorm_version",       "prenorm_status_name",
+                                  "prenorm_error_new",     "prenorm_error_free",    "prenorm_error_status",
+                                  "prenorm_error_message", "prenorm_model_free",    "prenorm_session_free",
+                                  "prenorm_result_free",   "prenorm_buffer_free",   "prenorm_session_cancel",
+                                  "prenorm_encoder_free",  "prenorm_encoder_cancel"};  // Cannot fail: the test below.
+  for (const BadCall& bad : AllCalls()) tested.insert(bad.function);
   std::stringstream header;
   header << std::ifstream(PRENORM_SOURCE_DIR "/include/prenorm/prenorm.h").rdbuf();
   const std::string text = header.str();
@@ -440,6 +503,8 @@ TEST_F(ArgumentsTest, FunctionsThatCannotFailTakeNull) {
   prenorm_model_free(nullptr);
   prenorm_session_free(nullptr);
   prenorm_session_cancel(nullptr);
+  prenorm_encoder_free(nullptr);
+  prenorm_encoder_cancel(nullptr);
   prenorm_result_free(nullptr);
   prenorm_buffer_free(nullptr);
   EXPECT_EQ(prenorm_error_status(nullptr), PRENORM_OK);

@@ -11,3 +11,5 @@ const prenorm_generate_options prenorm_test_generate_options = PRENORM_GENERATE_
 const prenorm_result_info prenorm_test_result_info = PRENORM_RESULT_INFO_INIT;
 const prenorm_chat_message prenorm_test_chat_message = PRENORM_CHAT_MESSAGE_INIT("user", "hello");
 const prenorm_chat_options prenorm_test_chat_options = PRENORM_CHAT_OPTIONS_INIT;
+const prenorm_encoder_options prenorm_test_encoder_options = PRENORM_ENCODER_OPTIONS_INIT;
+const prenorm_encoder_info prenorm_test_encoder_info = PRENORM_ENCODER_INFO_INIT;

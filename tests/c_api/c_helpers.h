@@ -18,12 +18,14 @@ struct Free {
   void operator()(prenorm_error* error) const { prenorm_error_free(error); }
   void operator()(prenorm_model* model) const { prenorm_model_free(model); }
   void operator()(prenorm_session* session) const { prenorm_session_free(session); }
+  void operator()(prenorm_encoder* encoder) const { prenorm_encoder_free(encoder); }
   void operator()(prenorm_result* result) const { prenorm_result_free(result); }
   void operator()(prenorm_buffer* buffer) const { prenorm_buffer_free(buffer); }
 };
 using Error = std::unique_ptr<prenorm_error, Free>;
 using Model = std::unique_ptr<prenorm_model, Free>;
 using Session = std::unique_ptr<prenorm_session, Free>;
+using Encoder = std::unique_ptr<prenorm_encoder, Free>;
 using Buffer = std::unique_ptr<prenorm_buffer, Free>;
 using ResultPtr = std::unique_ptr<prenorm_result, Free>;
 

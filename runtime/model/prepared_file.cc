@@ -1,0 +1,194 @@
+// Reads and writes with POSIX calls; the lock is flock's, which ends with the process.
+#include "runtime/model/prepared_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "runtime/hash64.h"
+#include "runtime/loader/mapped_file.h"
+
+namespace prenorm {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+constexpr std::array<char, 8> kMagic = {'P', 'R', 'E', 'P', 'A', 'R', 'E', '\n'};
+constexpr size_t kPieceBytes = size_t{1} << 20;
+// Written at once and at multiples of itself: the kernel then keeps large folios, which it can map as large pages.
+constexpr size_t kBufferBytes = size_t{8} << 20;
+
+Status SystemError(const std::string& what, const std::string& path, int error) {
+  return {StatusCode::kIo, what + "\n'" + path + "': " + std::generic_category().message(error) +
+                               "\nFree some space, or name a folder that can be written."};
+}
+
+}  // namespace
+
+size_t PreparedPieces(uint64_t data_bytes) { return static_cast<size_t>((data_bytes + kPieceBytes - 1) / kPieceBytes); }
+
+uint64_t PreparedDataBegin(uint64_t data_bytes) {
+  constexpr uint64_t kPage = 4096;
+  return (sizeof(PreparedHeader) + 8 * PreparedPieces(data_bytes) + kPage - 1) / kPage * kPage;
+}
+
+uint64_t PreparedHash(std::span<const uint8_t> data, size_t piece) {
+  const size_t begin = piece * kPieceBytes, bytes = std::min(kPieceBytes, data.size() - begin);
+  // Four at once: one alone waits for its own multiplications.
+  Hash64 hashes[4];
+  const size_t quarter = bytes / 32 * 8;
+  const uint8_t* from = data.data() + begin;
+  for (size_t i = 0; i < quarter; i += 8) {
+    for (size_t h = 0; h < 4; ++h) {
+      uint64_t word;
+      std::memcpy(&word, from + h * quarter + i, 8);
+      hashes[h].Add(word);
+    }
+  }
+  Hash64 all;
+  for (const Hash64& hash : hashes) all.Add(hash.value());
+  all.Add(from + 4 * quarter, bytes - 4 * quarter);
+  return all.value();
+}
+
+uint64_t StoredPreparedHash(std::span<const uint8_t> file, size_t piece) {
+  uint64_t hash;
+  std::memcpy(&hash, file.data() + sizeof(PreparedHeader) + 8 * piece, 8);
+  return hash;
+}
+
+PreparedHeader MakePreparedHeader(size_t row_group, uint64_t key, uint64_t data_bytes, std::span<const uint8_t> front) {
+  PreparedHeader header{kMagic, kPreparedVersion, static_cast<uint32_t>(row_group), key, data_bytes, 0};
+  Hash64 hash;
+  hash.Add(&header, sizeof header);
+  hash.Add(front.data() + sizeof header, 8 * PreparedPieces(data_bytes));
+  header.checksum = hash.value();
+  return header;
+}
+
+PreparedDraft::PreparedDraft(PreparedDraft&& other) noexcept
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+
+PreparedDraft::~PreparedDraft() {
+  if (fd_ < 0) return;
+  unlink(part().c_str());  // Before the lock goes: nobody can have it by this name then.
+  close(fd_);
+}
+
+Result<PreparedDraft> PreparedDraft::Open(const std::string& path, const std::function<bool(float)>& progress) {
+  PreparedDraft draft(path);
+  const std::string part = draft.part();
+  for (;;) {
+    const int fd = open(part.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+    if (fd < 0) return SystemError("cannot write the prepared weights", part, errno);
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+      const int error = errno;
+      const bool waits = error == EWOULDBLOCK || error == EINTR;
+      const bool cancelled = waits && progress && !progress(0.0f);
+      if (waits && !cancelled) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        continue;
+      }
+      close(fd);
+      if (cancelled) return Status(StatusCode::kCancelled, "loading was cancelled");
+      return SystemError("cannot lock the prepared weights", part, error);
+    }
+    struct stat mine {
+    }, named{};
+    const bool is_mine = fstat(fd, &mine) == 0 && S_ISREG(mine.st_mode) && stat(part.c_str(), &named) == 0 &&
+                         mine.st_ino == named.st_ino && mine.st_dev == named.st_dev;
+    if (is_mine) {
+      draft.fd_ = fd;
+      if (ftruncate(fd, 0) != 0) return SystemError("cannot write the prepared weights", part, errno);
+      if (access(path.c_str(), F_OK) != 0) return draft;
+      return PreparedDraft(path);  // Published while this process looked for it; what it opened goes.
+    }
+    const bool regular = S_ISREG(mine.st_mode);
+    close(fd);
+    if (!regular) return SystemError("cannot write the prepared weights", part, EEXIST);
+    if (access(path.c_str(), F_OK) == 0) return PreparedDraft(path);
+  }
+}
+
+Status PreparedDraft::WriteAt(uint64_t offset, std::span<const uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return SystemError("cannot write the prepared weights", part(), n < 0 ? errno : ENOSPC);
+    bytes = bytes.subspan(static_cast<size_t>(n));
+    offset += static_cast<uint64_t>(n);
+  }
+  return {};
+}
+
+// Not forced to the disk first: a file that a power failure cuts short fails its checksums and is made again.
+Status PreparedDraft::Publish() {
+  if (std::rename(part().c_str(), path_.c_str()) != 0) {
+    return SystemError("cannot name the prepared weights", path_, errno);
+  }
+  close(std::exchange(fd_, -1));
+  return {};
+}
+
+PreparedWriter::PreparedWriter(PreparedDraft& draft, uint64_t data_bytes)
+    : draft_(draft), data_bytes_(data_bytes), data_begin_(PreparedDataBegin(data_bytes)), buffer_(kBufferBytes) {}
+
+Status PreparedWriter::Flush() {
+  if (Status status = draft_.WriteAt(flushed_, std::span(buffer_).first(used_)); !status.ok()) return status;
+  flushed_ += used_;
+  used_ = 0;
+  return {};
+}
+
+Status PreparedWriter::Begin() { return PadTo(0); }
+
+Status PreparedWriter::Append(std::span<const uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const size_t n = std::min(bytes.size(), buffer_.size() - used_);
+    std::memcpy(buffer_.data() + used_, bytes.data(), n);
+    used_ += n;
+    bytes = bytes.subspan(n);
+    if (used_ < buffer_.size()) continue;
+    if (Status status = Flush(); !status.ok()) return status;
+  }
+  return {};
+}
+
+Status PreparedWriter::PadTo(uint64_t data_bytes) {
+  static constexpr std::array<uint8_t, 4096> kZeros{};
+  while (flushed_ + used_ < data_begin_ + data_bytes) {
+    const uint64_t missing = data_begin_ + data_bytes - flushed_ - used_;
+    const auto n = static_cast<size_t>(std::min<uint64_t>(missing, kZeros.size()));
+    if (Status status = Append(std::span(kZeros).first(n)); !status.ok()) return status;
+  }
+  return {};
+}
+
+Status PreparedWriter::Finish(size_t row_group, uint64_t key) {
+  if (Status status = Flush(); !status.ok()) return status;
+  Result<MappedFile> written = MappedFile::Open(draft_.part(), FileAccess::kMap);
+  if (!written.ok()) return written.status();
+  const std::span<const uint8_t> data = written->bytes().subspan(data_begin_);
+  std::vector<uint8_t> front(static_cast<size_t>(data_begin_));
+  for (size_t piece = 0; piece < PreparedPieces(data_bytes_); ++piece) {
+    const uint64_t hash = PreparedHash(data, piece);
+    std::memcpy(front.data() + sizeof(PreparedHeader) + 8 * piece, &hash, 8);
+  }
+  const PreparedHeader header = MakePreparedHeader(row_group, key, data_bytes_, front);
+  std::memcpy(front.data(), &header, sizeof header);
+  if (Status status = draft_.WriteAt(0, front); !status.ok()) return status;
+  return draft_.Publish();
+}
+
+}  // namespace prenorm

@@ -1,0 +1,254 @@
+// Prepared weights: the same bits as without, shared pages, and files that are missing, damaged, foreign or under way.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "prenorm/quantize.h"
+#include "prenorm/session.h"
+#include "prenorm/target.h"
+#include "tests/support/hashed_model.h"
+#include "tests/support/session_helpers.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tiny_model.h"
+
+namespace prenorm {
+namespace {
+
+namespace fs = std::filesystem;
+
+class PreparedTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = folder_.path("model.gguf");
+    fs::copy_file(TinyModelPath(), path_);
+    options_.prepared_folder = folder_.path("a/folder of weights");
+  }
+  std::shared_ptr<const Model> Load(const LoadOptions& options) {
+    Result<std::shared_ptr<const Model>> model = Model::Load(path_, options);
+    EXPECT_TRUE(model.ok()) << model.status().message();
+    return model.ok() ? *model : nullptr;
+  }
+  // The tiny model in another type, at path_.
+  void WriteQuantized(const std::string& recipe) const {
+    QuantizeOptions options;
+    options.recipe = recipe;
+    const Result<QuantizeReport> report = QuantizeFile(TinyModelPath(), path_, options);
+    ASSERT_TRUE(report.ok()) << report.status().message();
+  }
+  std::vector<fs::path> Files() const {
+    std::vector<fs::path> files;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(options_.prepared_folder, error)) files.push_back(entry.path());
+    return files;
+  }
+  static std::vector<float> Logits(const std::shared_ptr<const Model>& model) {
+    SessionOptions options;
+    options.threads = 2;
+    const auto session = MakeSession(model, options);
+    return AllLogits(*session, SomeTokens(20, *model));
+  }
+
+  TemporaryFolder folder_;
+  std::string path_;
+  LoadOptions options_;
+};
+
+TEST_F(PreparedTest, GivesTheSameLogitsAndIsMadeOnce) {
+  const auto plain = Load({});
+  EXPECT_EQ(plain->prepared_path(), "");
+  const auto first = Load(options_);
+  ASSERT_EQ(Files().size(), 1u);
+  EXPECT_EQ(first->prepared_path(), Files()[0]);
+  const auto time = fs::last_write_time(Files()[0]);
+  const auto second = Load(options_);
+  EXPECT_EQ(fs::last_write_time(Files()[0]), time);
+  EXPECT_TRUE(SameBytes(Logits(first), Logits(plain)));
+  EXPECT_TRUE(SameBytes(Logits(second), Logits(plain)));
+  EXPECT_EQ(second->warnings(), plain->warnings());
+}
+
+// Every layout in turn: each target's, and types that no target interleaves.
+TEST_F(PreparedTest, EveryTypeOfWeightsUnderEveryTarget) {
+  for (const char* recipe : {"F32", "BF16", "Q8_0", "Q4_1", "Q5_0"}) {
+    path_ = folder_.path(std::string("model-") + recipe + ".gguf");
+    WriteQuantized(recipe);
+    for (const std::string& target : RunnableTargets()) {
+      ASSERT_TRUE(ForceTarget(target).ok());
+      const std::vector<float> wanted = Logits(Load({}));
+      EXPECT_TRUE(SameBytes(Logits(Load(options_)), wanted)) << recipe << " " << target;
+      EXPECT_TRUE(SameBytes(Logits(Load(options_)), wanted)) << recipe << " " << target;
+    }
+    ASSERT_TRUE(ForceTarget("").ok());
+  }
+}
+
+// Experts are parts of tensors, GPT-2's matrices are transposed when they are loaded, tables stay in the model's file.
+TEST_F(PreparedTest, ModelsOfOtherForms) {
+  std::ifstream file(PRENORM_SOURCE_DIR "/tests/golden/families.json");
+  const nlohmann::json all = nlohmann::json::parse(file);
+  for (const nlohmann::json& golden : all) {
+    const std::string family = golden.at("name");
+    if (family != "mixtral" && family != "gpt2" && family != "gemma3" && family != "qwen2") continue;
+    HashedModel(golden).WriteFolder(folder_.path(family));
+    path_ = folder_.path(family);
+    const std::vector<float> wanted = Logits(Load({}));
+    EXPECT_TRUE(SameBytes(Logits(Load(options_)), wanted)) << family;
+    EXPECT_TRUE(SameBytes(Logits(Load(options_)), wanted)) << family;
+  }
+}
+
+TEST_F(PreparedTest, AnyDamageIsFoundAndMadeGood) {
+  const std::vector<float> wanted = Logits(Load({}));
+  Load(options_);
+  const fs::path file = Files().at(0);
+  std::string good;
+  {
+    std::ifstream stream(file, std::ios::binary);
+    good.assign(std::istreambuf_iterator<char>(stream), {});
+  }
+  const auto expect_refused = [&](const std::string& bad, const std::string& what) {
+    fs::remove(file);
+    std::ofstream(file, std::ios::binary) << bad;
+    const auto model = Load(options_);
+    ASSERT_EQ(model->warnings().size(), 1u) << what;
+    EXPECT_NE(model->warnings()[0].find("made again"), std::string::npos) << model->warnings()[0];
+    EXPECT_TRUE(SameBytes(Logits(model), wanted)) << what;
+  };
+  // Each field of the header, and some of hashes and weights; the zeros between them may be what they like.
+  for (size_t at = 0; at < good.size(); at = at < 48 ? at + 4 : at + good.size() / 8 + 1) {
+    if (at >= 48 && at < 4096) continue;
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 0x10);
+    expect_refused(bad, "byte " + std::to_string(at));
+  }
+  for (const size_t bytes : {size_t{0}, size_t{7}, size_t{40}, size_t{4096}, good.size() - 1}) {
+    expect_refused(good.substr(0, bytes), std::to_string(bytes) + " bytes");
+  }
+  expect_refused(good + "x", "too long");
+}
+
+TEST_F(PreparedTest, AChangedModelGetsAnother) {
+  Load(options_);
+  fs::last_write_time(path_, fs::last_write_time(path_) + std::chrono::seconds(1));
+  Load(options_);
+  EXPECT_EQ(Files().size(), 2u);
+  for (const fs::path& file : Files()) EXPECT_TRUE(file.filename().string().starts_with("model.gguf-")) << file;
+}
+
+// Whole and consistent, but of other weights: as after a change of the layout without a new version.
+TEST_F(PreparedTest, AnotherModelsFileUnderThisNameIsRefused) {
+  Load(options_);
+  const fs::path file = Files().at(0);
+  const std::string of_this = path_;
+  path_ = folder_.path("other.gguf");
+  WriteQuantized("Q8_0");
+  const std::string other = Load(options_)->prepared_path();
+  fs::remove(file);
+  fs::copy_file(other, file);
+  path_ = of_this;
+  EXPECT_EQ(Load(options_)->warnings().size(), 1u);
+}
+
+TEST_F(PreparedTest, WhatCannotBeWrittenIsSaidAndNothingStays) {
+  folder_.Write("occupied", "no folder");
+  LoadOptions options;
+  options.prepared_folder = folder_.path("occupied");
+  Result<std::shared_ptr<const Model>> model = Model::Load(path_, options);
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.status().code(), StatusCode::kIo);
+  EXPECT_NE(model.status().message().find("occupied"), std::string::npos) << model.status().message();
+
+  options_.use_mmap = false;
+  model = Model::Load(path_, options_);
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_FALSE(fs::exists(options_.prepared_folder));
+
+  options_.use_mmap = true;
+  options_.progress = [](float) { return false; };
+  model = Model::Load(path_, options_);
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.status().code(), StatusCode::kCancelled);
+  EXPECT_TRUE(Files().empty());
+}
+
+TEST_F(PreparedTest, APipeOrALinkInThePlaceOfTheDraftIsRefused) {
+  Load(options_);
+  const std::string file = Files().at(0), part = file + ".part";
+  fs::remove(file);
+  fs::create_symlink(folder_.path("elsewhere"), part);
+  EXPECT_EQ(Model::Load(path_, options_).status().code(), StatusCode::kIo);
+  EXPECT_FALSE(fs::exists(folder_.path("elsewhere")));
+  fs::remove(part);
+  ASSERT_EQ(mkfifo(part.c_str(), 0600), 0);
+  EXPECT_EQ(Model::Load(path_, options_).status().code(), StatusCode::kIo);
+  fs::remove(part);
+  folder_.Write("a/folder of weights/" + fs::path(part).filename().string(), "what a process left that died");
+  EXPECT_TRUE(Load(options_)->warnings().empty());
+  EXPECT_EQ(Files().size(), 1u);
+}
+
+TEST_F(PreparedTest, ManyAtOnceMakeOne) {
+  const std::vector<float> wanted = Logits(Load({}));
+  std::vector<std::shared_ptr<const Model>> models(6);
+  std::vector<std::thread> threads;
+  for (auto& model : models) threads.emplace_back([&] { model = Load(options_); });
+  for (std::thread& thread : threads) thread.join();
+  ASSERT_EQ(Files().size(), 1u);
+  for (const auto& model : models) {
+    EXPECT_TRUE(model->warnings().empty());
+    EXPECT_TRUE(SameBytes(Logits(model), wanted));
+  }
+}
+
+// Kilobytes of a kind ("Shared_Clean:", "Private_Dirty:", ...) that this process has of the mapping of `file`.
+size_t MappedKilobytes(const std::string& file, const std::string& kind) {
+  std::ifstream smaps("/proc/self/smaps");
+  size_t sum = 0;
+  bool inside = false;
+  for (std::string line; std::getline(smaps, line);) {
+    if (line.find('-') < line.find(' ') && line.find(':') > line.find(' ')) inside = line.ends_with(file);
+    if (inside && line.starts_with(kind)) sum += std::stoul(line.substr(kind.size()));
+  }
+  return sum;
+}
+
+// fork() would share memory by itself, so the second process begins after the first one has loaded nothing.
+TEST_F(PreparedTest, ProcessesShareThePages) {
+  int to_child[2], to_parent[2];
+  ASSERT_EQ(pipe(to_child) + pipe(to_parent), 0);
+  const pid_t child = fork();
+  char byte = 0;
+  if (child == 0) {
+    const bool told = read(to_child[0], &byte, 1) == 1;
+    const Result<std::shared_ptr<const Model>> model = Model::Load(path_, options_);
+    const bool answered = write(to_parent[1], "x", 1) == 1;
+    _exit(told && model.ok() && answered && read(to_child[0], &byte, 1) == 1 ? 0 : 1);
+  }
+  const auto model = Load(options_);
+  const std::string file = model->prepared_path();
+  const size_t kilobytes = fs::file_size(file) / 1024;
+  EXPECT_GE(MappedKilobytes(file, "Rss:"), kilobytes) << "the check reads all of it";
+  EXPECT_EQ(MappedKilobytes(file, "Shared_Clean:") + MappedKilobytes(file, "Shared_Dirty:"), 0u) << "nobody else yet";
+  EXPECT_EQ(write(to_child[1], "x", 1), 1);
+  EXPECT_EQ(read(to_parent[0], &byte, 1), 1);
+  EXPECT_GE(MappedKilobytes(file, "Shared_Clean:") + MappedKilobytes(file, "Shared_Dirty:"), kilobytes);
+  EXPECT_EQ(MappedKilobytes(file, "Private_Clean:") + MappedKilobytes(file, "Private_Dirty:"), 0u);
+  EXPECT_EQ(MappedKilobytes(file, "Anonymous:"), 0u);
+  EXPECT_EQ(write(to_child[1], "x", 1), 1);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+}  // namespace
+}  // namespace prenorm
