@@ -12,6 +12,16 @@
 namespace prenorm {
 namespace {
 
+std::string ReadableTypes() {
+  constexpr uint32_t kIds = 64;  // More than the format has.
+  std::string names;
+  for (uint32_t id = 0; id < kIds; ++id) {
+    const char* name = InfoOf(static_cast<DType>(id)).name;
+    if (name != nullptr) names.append(names.empty() ? "" : ", ").append(name);
+  }
+  return names;
+}
+
 constexpr char kFetchAgain[] = "Download or convert the file again.";
 constexpr uint64_t kMinEntryBytes = 8 + 4 + 1;       // empty key, type, one byte of value
 constexpr uint64_t kMinTensorBytes = 8 + 4 + 4 + 8;  // empty name, n_dims, type, offset
@@ -141,10 +151,10 @@ class Parser {
   Status SizeTensor(TensorInfo& tensor) const {
     const DTypeInfo type = InfoOf(tensor.dtype);
     if (type.name == nullptr) {
-      return Status(StatusCode::kUnsupported, "'" + path_ + "' uses a tensor type that Prenorm does not read\ntensor " +
-                                                  Quoted(tensor.name) + ": " +
-                                                  ForeignTensorTypeName(static_cast<uint32_t>(tensor.dtype)) +
-                                                  "\nUse the model in another quantization, e.g. Q4_K_M or Q8_0.");
+      return Status(StatusCode::kUnsupported,
+                    "'" + path_ + "' uses a tensor type that Prenorm does not read\ntensor " + Quoted(tensor.name) +
+                        ": " + ForeignTensorTypeName(static_cast<uint32_t>(tensor.dtype)) + "\nsupported: " +
+                        ReadableTypes() + "\nUse the model in another quantization, e.g. Q4_K_M or Q8_0.");
     }
     uint64_t elements = 1;  // A zero counts as one here, so that the other dimensions are bounded all the same.
     bool empty = false;

@@ -51,7 +51,6 @@ const AddedToken* AddedTokens::LongestAt(std::string_view text, size_t at, const
     const AddedToken* token = *low;
     const size_t end = at + depth + 1;
     if (token->special && !allow_special(at, end)) continue;
-    if (token->single_word && TouchesWord(text, at, end)) continue;
     best = token;
   }
   return best;
@@ -63,6 +62,10 @@ AddedTokens::Match AddedTokens::Find(std::string_view text, size_t from, const A
     if (!starts_[static_cast<unsigned char>(text[at])]) continue;
     const AddedToken* token = LongestAt(text, at, allow_special);
     if (token == nullptr) continue;
+    if (token->single_word && TouchesWord(text, at, at + token->text.size())) {
+      at += token->text.size() - 1;  // No shorter one in its place, nor one that overlaps it.
+      continue;
+    }
     match.token = token;
     match.begin = at;
     match.end = at + token->text.size();

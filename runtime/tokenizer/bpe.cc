@@ -114,8 +114,11 @@ class Bpe : public TextModel {
     scratch->symbols.clear();
     for (size_t begin = 0; begin < piece.size();) {
       const size_t size = Utf8Length(piece[begin]);
-      scratch->symbols.push_back(Symbol{vocabulary_.FindPlain(piece.substr(begin, size)), static_cast<uint32_t>(begin),
-                                        static_cast<uint32_t>(size)});
+      const TokenId id = vocabulary_.FindPlain(piece.substr(begin, size));
+      // Without bytes and an unknown token the reference leaves such a character out: its neighbours may join.
+      if (id >= 0 || vocabulary_.byte_fallback || vocabulary_.unknown >= 0) {
+        scratch->symbols.push_back(Symbol{id, static_cast<uint32_t>(begin), static_cast<uint32_t>(size)});
+      }
       begin += size;
     }
   }

@@ -146,6 +146,7 @@ class Writer {
       TokenType type = spec_.types.empty() ? TokenType::kNormal : spec_.types[id];
       if (sentencepiece && type == TokenType::kNormal && IsByteToken(tokens[id])) type = TokenType::kByte;
       if (sentencepiece && static_cast<TokenId>(id) == spec_.unknown) type = TokenType::kUnknown;
+      if (type == TokenType::kAdded) type = TokenType::kUserDefined;  // GGUF has no name for it.
       types.push_back(static_cast<int32_t>(type));
     }
     tokens.resize(rows_);

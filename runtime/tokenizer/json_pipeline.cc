@@ -17,9 +17,18 @@ namespace {
 using simdjson::dom::element;
 using NormKind = NormalizerStep::Kind;
 
-Status Unsupported(const TokenizerSpec& spec, const char* part, std::string_view type) {
+constexpr char kNormalizers[] =
+    "Sequence, NFC, NFD, NFKC, NFKD, Nmt, Lowercase, StripAccents, Prepend, Replace, Strip, BertNormalizer, "
+    "Precompiled";
+constexpr char kPretokenizers[] =
+    "Sequence, ByteLevel, Split, Metaspace, Digits, Punctuation, Whitespace, WhitespaceSplit, CharDelimiterSplit, "
+    "BertPreTokenizer";
+constexpr char kPostProcessors[] = "Sequence, ByteLevel, TemplateProcessing, BertProcessing, RobertaProcessing";
+constexpr char kDecoders[] = "Sequence, ByteLevel, WordPiece, Metaspace, Replace, Strip, ByteFallback, Fuse";
+
+Status Unsupported(const TokenizerSpec& spec, const char* part, std::string_view type, const char* supported) {
   return Status(StatusCode::kUnsupported, std::string("tokenizer.json: ") + part + " \"" + std::string(type) +
-                                              "\" is not supported\n" + spec.source);
+                                              "\" is not supported\n" + spec.source + "\nsupported: " + supported);
 }
 
 Status Bad(const TokenizerSpec& spec, const std::string& what) {
@@ -91,6 +100,7 @@ Status ReadNormalizer(element item, int depth, TokenizerSpec* spec) {
                                                               {"NFD", NormKind::kNfd},
                                                               {"NFKC", NormKind::kNfkc},
                                                               {"NFKD", NormKind::kNfkd},
+                                                              {"Nmt", NormKind::kNmt},
                                                               {"Lowercase", NormKind::kLowercase},
                                                               {"StripAccents", NormKind::kStripAccents}};
   for (const auto& [name, kind] : kPlain) {
@@ -124,7 +134,7 @@ Status ReadNormalizer(element item, int depth, TokenizerSpec* spec) {
     AddNorm(spec, NormKind::kCharsmap);
     spec->normalizer.back().charsmap = *std::move(charsmap);
   } else {
-    return Unsupported(*spec, "normalizer", type);
+    return Unsupported(*spec, "normalizer", type, kNormalizers);
   }
   return Status();
 }
@@ -155,7 +165,7 @@ Status BehaviorOf(element item, SplitBehavior otherwise, const TokenizerSpec& sp
     *behavior = value;
     return Status();
   }
-  return Unsupported(spec, "behavior", name);
+  return Unsupported(spec, "behavior", name, "Isolated, Removed, MergedWithPrevious, MergedWithNext, Contiguous");
 }
 
 Status ReadMetaspace(element item, TokenizerSpec* spec) {
@@ -170,7 +180,7 @@ Status ReadMetaspace(element item, TokenizerSpec* spec) {
   else if (scheme == "first")
     step.prefix = SpacePrefix::kFirst;
   else if (scheme != "never")
-    return Unsupported(*spec, "prepend_scheme", scheme);
+    return Unsupported(*spec, "prepend_scheme", scheme, "always, first, never");
   step.split = JsonBool(item, "split", true);
   spec->splits.push_back(std::move(step));
   return Status();
@@ -210,8 +220,13 @@ Status ReadPretokenizer(element item, int depth, TokenizerSpec* spec) {
     if (Status status = BehaviorOf(item, kIsolated, *spec, &behavior); !status.ok()) return status;
     return AddSplit("[\\p{P}!-/:-@\\[-`{-~]", behavior, false, spec);
   }
-  if (type == "Whitespace")
-    return AddSplit("[\\p{L}\\p{M}\\p{N}\\p{Pc}]+|[^\\p{L}\\p{M}\\p{N}\\p{Pc}\\s]+", kRemoved, true, spec);
+  if (type == "Whitespace") {
+    // A word of Rust's regular expressions: Alphabetic (letters, letter numbers, circled letters), marks, digits.
+    const std::string word =
+        "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200C}\\x{200D}\\x{24B6}-\\x{24E9}\\x{1F130}-\\x{1F149}"
+        "\\x{1F150}-\\x{1F169}\\x{1F170}-\\x{1F189}";
+    return AddSplit("[" + word + "]+|[^" + word + "\\s]+", kRemoved, true, spec);
+  }
   if (type == "WhitespaceSplit") return AddSplit("\\s", kRemoved, false, spec);
   if (type == "CharDelimiterSplit") return AddSplit(Quote(JsonString(item, "delimiter", " ")), kRemoved, false, spec);
   if (type == "BertPreTokenizer") {
@@ -220,7 +235,7 @@ Status ReadPretokenizer(element item, int depth, TokenizerSpec* spec) {
     for (SplitStep& step : *splits) spec->splits.push_back(std::move(step));
     return Status();
   }
-  return Unsupported(*spec, "pre_tokenizer", type);
+  return Unsupported(*spec, "pre_tokenizer", type, kPretokenizers);
 }
 
 Status ReadTemplate(element item, TokenizerSpec* spec) {
@@ -265,7 +280,7 @@ Status ReadPostProcessor(element item, int depth, TokenizerSpec* spec) {
     spec->suffix.push_back(static_cast<TokenId>(sep));
     return Status();
   }
-  return Unsupported(*spec, "post_processor", type);
+  return Unsupported(*spec, "post_processor", type, kPostProcessors);
 }
 
 Status ReadDecoder(element item, int depth, TokenizerSpec* spec) {
@@ -288,7 +303,7 @@ Status ReadDecoder(element item, int depth, TokenizerSpec* spec) {
     const Result<std::string> pattern = PatternOf(*spec, item, &is_regex);
     if (!pattern.ok()) return pattern.status();
     if (*pattern != kSpaceMark || JsonString(item, "content", "") != " ") {
-      return Unsupported(*spec, "decoder Replace of", *pattern);
+      return Unsupported(*spec, "decoder Replace of", *pattern, "the mark of spaces by a space");
     }
     spec->decoder = DecoderKind::kMarkedSpaces;
   } else if (type == "Strip") {
@@ -297,7 +312,7 @@ Status ReadDecoder(element item, int depth, TokenizerSpec* spec) {
       spec->drops_space_prefix = true;
     }
   } else if (type != "ByteFallback" && type != "Fuse") {  // pieces are joined and bytes decoded anyway
-    return Unsupported(*spec, "decoder", type);
+    return Unsupported(*spec, "decoder", type, kDecoders);
   }
   return Status();
 }

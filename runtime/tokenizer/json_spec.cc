@@ -168,6 +168,9 @@ class JsonTokenizer {
       if (item["id"].get(id) != simdjson::SUCCESS || item["content"].get(text) != simdjson::SUCCESS) {
         return Bad("added_tokens, item " + std::to_string(spec_.added.size()) + " has no id or content");
       }
+      const bool of_model = id >= 0 && id < static_cast<int64_t>(spec_.tokens.size()) &&
+                            spec_.types[static_cast<size_t>(id)] == TokenType::kNormal &&
+                            spec_.tokens[static_cast<size_t>(id)] == text;
       if (Status status = Put(text, id); !status.ok()) return status;
       added.id = static_cast<TokenId>(id);
       added.text = std::string(text);
@@ -176,7 +179,11 @@ class JsonTokenizer {
       added.rstrip = JsonBool(item, "rstrip", false);
       added.single_word = JsonBool(item, "single_word", false);
       added.normalized = JsonBool(item, "normalized", !added.special);
-      spec_.types[static_cast<size_t>(id)] = added.special ? TokenType::kControl : TokenType::kUserDefined;
+      // What the model has of its own keeps its score there.
+      const TokenType of_text = spec_.kind == TokenModelKind::kUnigram ? TokenType::kNormal : TokenType::kUserDefined;
+      spec_.types[static_cast<size_t>(id)] = added.special ? TokenType::kControl
+                                             : of_model    ? of_text
+                                                           : TokenType::kAdded;
       spec_.added.push_back(std::move(added));
     }
     if (!spec_.scores.empty()) spec_.scores.resize(spec_.tokens.size(), 0.0f);

@@ -68,6 +68,19 @@ void CleanText(char32_t c, std::string* out) {
     AppendUtf8(c, out);
 }
 
+// The controls of Google's machine translation, as SentencePiece's nmt rules have them.
+void Nmt(char32_t c, std::string* out) {
+  const bool drops =
+      (c >= 0x01 && c <= 0x08) || c == 0x0B || (c >= 0x0E && c <= 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F;
+  const bool is_space = c == 0x09 || c == 0x0A || c == 0x0C || c == 0x0D || c == 0x1680 ||
+                        (c >= 0x200B && c <= 0x200F) || c == 0x2028 || c == 0x2029 || c == 0x2581 || c == 0xFEFF ||
+                        c == 0xFFFD;
+  if (is_space)
+    out->push_back(' ');
+  else if (!drops)
+    AppendUtf8(c, out);
+}
+
 bool IsCjkIdeograph(char32_t c) {
   return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||
          (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) ||
@@ -170,6 +183,9 @@ Status Apply(const NormalizerStep& step, std::string* text) {
       break;
     case Kind::kCleanText:
       MapChars(text, CleanText);
+      break;
+    case Kind::kNmt:
+      MapChars(text, Nmt);
       break;
     case Kind::kSpaceCjk:
       MapChars(text, SpaceCjk);

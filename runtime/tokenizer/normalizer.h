@@ -21,6 +21,7 @@ struct NormalizerStep {
     kLowercase,
     kStripAccents,    ///< Drops non-spacing marks (Mn).
     kCleanText,       ///< BERT: drops controls, white space becomes a space.
+    kNmt,             ///< Drops controls; tabs, line ends, separators and marks of no width become spaces.
     kSpaceCjk,        ///< BERT: a space on each side of a CJK ideograph.
     kStrip,           ///< White space at the ends, by `left` and `right`.
     kCollapseSpaces,  ///< Runs of spaces become one; none stays at the ends.

@@ -4,6 +4,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <algorithm>
 #include <new>
 
 #include "runtime/limits.h"
@@ -33,6 +34,40 @@ size_t ClassPart(std::string_view pattern, size_t begin) {
       return at;
   }
   return std::string_view::npos;
+}
+
+/// Oniguruma's classes inside of classes, "[a[bc]]", which PCRE2 has not, as one. A negated one inside stays.
+std::string FlattenClasses(std::string_view pattern) {
+  std::string out;
+  size_t depth = 0;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    const std::string_view rest = pattern.substr(i);
+    const bool opens = rest[0] == '[' && (depth == 0 || !(rest.starts_with("[:") || rest.starts_with("[^")));
+    if (rest[0] == '\\' && rest.size() > 1) {
+      out.append(rest.substr(0, 2));
+      ++i;
+    } else if (depth > 0 && rest.starts_with("&&[")) {  // RewriteIntersections looks after it.
+      const size_t end = std::min(ClassPart(pattern, i + 2), pattern.size());
+      out.append(pattern.substr(i, end - i));
+      i = end - 1;
+    } else if (opens) {
+      if (depth++ > 0) continue;
+      const size_t members = i + (rest.substr(1).starts_with('^') ? 2 : 1);
+      const size_t first = members + (pattern.substr(members).starts_with(']') ? 1 : 0);
+      out.append(pattern.substr(i, first - i));
+      i = first - 1;
+    } else if (depth > 0 && rest[0] == '[') {  // "[:alpha:]", "[^..."
+      const size_t end = std::min(ClassPart(pattern, i), pattern.size());
+      out.append(pattern.substr(i, end - i));
+      i = end - 1;
+    } else if (depth > 1 && rest[0] == ']') {
+      --depth;
+    } else {
+      if (rest[0] == ']') depth = 0;
+      out += rest[0];
+    }
+  }
+  return out;
 }
 
 /// Oniguruma's intersections of classes, "[A&&[B]]", which PCRE2 has not: what is in A, and looking ahead in B.
@@ -125,7 +160,7 @@ RegexScratch::RegexScratch() : impl_(std::make_unique<Impl>()) {
 RegexScratch::~RegexScratch() = default;
 
 Result<Regex> Regex::Compile(std::string_view pattern) {
-  const std::string translated = Translate(RewriteIntersections(pattern));
+  const std::string translated = Translate(RewriteIntersections(FlattenClasses(pattern)));
   int error = 0;
   PCRE2_SIZE offset = 0;
   pcre2_code* code =

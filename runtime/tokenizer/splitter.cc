@@ -133,14 +133,12 @@ Status Splitter::Split(const SplitSteps& steps, std::string_view text, bool at_s
         case SplitStep::Kind::kMetaspace:
           SplitByMetaspace(step, piece, at_start && i == 0);
           break;
-        case SplitStep::Kind::kLeadingSpace: {
-          size_t offset = 0;
-          if (IsWhiteSpace(NextChar(piece, &offset)))
+        case SplitStep::Kind::kLeadingSpace:
+          if (piece.starts_with(' '))
             next_.push_back(piece);
           else
             next_.push_back(changed_.emplace_back(" ").append(piece));
           break;
-        }
       }
     }
     pieces_.swap(next_);

@@ -187,6 +187,7 @@ std::string Tokenizer::Piece(TokenId id, bool with_special) const {
       return std::string(1, static_cast<char>(byte - vocabulary.byte_tokens.begin()));
     }
     case TokenType::kUserDefined:
+    case TokenType::kAdded:
       return impl_->spec.decoder == DecoderKind::kByteLevel ? std::string(text) : UnmarkSpaces(text);
     case TokenType::kNormal:
     case TokenType::kUnused:

@@ -28,7 +28,8 @@ enum class TokenType : uint8_t {
   kControl = 3,      ///< Never the result of plain text.
   kUserDefined = 4,  ///< Found in the text before all else.
   kUnused = 5,
-  kByte = 6,  ///< "<0x0A>": one byte of a character that has no token.
+  kByte = 6,   ///< "<0x0A>": one byte of a character that has no token.
+  kAdded = 7,  ///< Found in the text as kUserDefined, but unknown to the model (tokenizer.json only).
 };
 
 /// How pieces become text.

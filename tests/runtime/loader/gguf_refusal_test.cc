@@ -139,7 +139,7 @@ TEST(GgufRefusalTest, FilesThatAreNoModel) {  // F8
 }
 
 TEST(GgufRefusalTest, UnknownTensorTypes) {  // F9
-  ExpectRefused(OneTensor(1, {32}, 9999), StatusCode::kUnsupported, {"the.tensor", "9999"});
+  ExpectRefused(OneTensor(1, {32}, 9999), StatusCode::kUnsupported, {"the.tensor", "9999", "supported: F32, F16, "});
   ExpectRefused(OneTensor(1, {256}, 16), StatusCode::kUnsupported, {"the.tensor", "IQ2_XXS"});
 }
 

@@ -55,6 +55,77 @@ TEST(JsonSpecTest, TinyFolderAndTinyGgufGiveTheSameIds) {
                          gguf->tokenizer->end_tokens().begin(), gguf->tokenizer->end_tokens().end()));
 }
 
+// Ids of Hugging Face tokenizers in the following tests.
+using Ids = std::vector<TokenId>;
+
+TEST(JsonSpecTest, AddedTokensOfWholeWordsAreNoPiecesOfTheModel) {
+  const auto tokenizer = FromJson(R"({
+    "added_tokens": [{"id": 5, "content": "ab", "single_word": true, "normalized": false}],
+    "model": {"type": "Unigram", "unk_id": 0,
+              "vocab": [["<unk>", 0], ["a", -1], ["b", -1], ["c", -2], ["ca", -2.5]]}})");
+  ASSERT_NE(tokenizer, nullptr);
+  EXPECT_EQ(*tokenizer->Encode("ab"), (Ids{5}));
+  EXPECT_EQ(*tokenizer->Encode("abc"), (Ids{1, 2, 3}));
+  EXPECT_EQ(*tokenizer->Encode("ab c"), (Ids{5, 0, 3}));
+  EXPECT_EQ(*tokenizer->Encode("aab"), (Ids{1, 1, 2}));
+}
+
+TEST(JsonSpecTest, CharactersWithoutTokenVanishBeforeMerging) {
+  const auto tokenizer =
+      FromJson(R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": [["a", "b"]]}})");
+  ASSERT_NE(tokenizer, nullptr);
+  EXPECT_EQ(*tokenizer->Encode("a?b"), (Ids{2}));
+  EXPECT_EQ(*tokenizer->Encode("?"), Ids());
+}
+
+TEST(JsonSpecTest, ClassesInsideOfClassesAndNmt) {
+  const auto tokenizer = FromJson(R"({
+    "normalizer": {"type": "Nmt"},
+    "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "[^(b|[c]d)]+"}, "behavior": "Isolated"},
+    "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "c": 3, "ba": 4, " ": 5, "aa": 6},
+              "merges": [["b", "a"], ["a", "a"]]}})");
+  ASSERT_NE(tokenizer, nullptr);
+  EXPECT_EQ(*tokenizer->Encode("aba"), (Ids{0, 1, 0}));
+  EXPECT_EQ(*tokenizer->Encode("aacaa"), (Ids{6, 3, 6}));
+  EXPECT_EQ(*tokenizer->Encode("a\u200Ba"), (Ids{0, 5, 0}));
+  EXPECT_EQ(*tokenizer->Encode("a\x01"
+                               "a"),
+            (Ids{6}));
+}
+
+TEST(JsonSpecTest, WordsOfWhitespaceAreThoseOfRust) {
+  const auto tokenizer = FromJson(R"({
+    "pre_tokenizer": {"type": "Whitespace"},
+    "model": {"type": "WordPiece", "unk_token": "u", "continuing_subword_prefix": "##", "max_input_chars_per_word": 9,
+              "vocab": {"u": 0, "a": 1, "²": 2, "Ⅷ": 3, "##a": 4, "Ⓐ": 5, "##²": 6, "##Ⅷ": 7}}})");
+  ASSERT_NE(tokenizer, nullptr);
+  EXPECT_EQ(*tokenizer->Encode("a²"), (Ids{1, 2}));
+  EXPECT_EQ(*tokenizer->Encode("aⅧa"), (Ids{1, 7, 4}));
+  EXPECT_EQ(*tokenizer->Encode("Ⓐa"), (Ids{5, 4}));
+}
+
+TEST(JsonSpecTest, ALeadingSpaceComesBeforeALineEndToo) {
+  const auto tokenizer = FromJson(R"({
+    "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": true, "use_regex": false},
+    "model": {"type": "BPE", "vocab": {"a": 0, "Ġ": 1, "Ċ": 2}, "merges": []}})");
+  ASSERT_NE(tokenizer, nullptr);
+  EXPECT_EQ(*tokenizer->Encode("a"), (Ids{1, 0}));
+  EXPECT_EQ(*tokenizer->Encode(" a"), (Ids{1, 0}));
+  EXPECT_EQ(*tokenizer->Encode("\na"), (Ids{1, 2, 0}));
+}
+
+TEST(JsonSpecTest, AnUnknownPartIsNamedWithThoseThatAreKnown) {
+  for (const char* part : {"normalizer", "pre_tokenizer", "post_processor", "decoder"}) {
+    Status status;
+    FromJson(R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, ")" + std::string(part) +
+                 R"(": {"type": "Quux"}})",
+             &status);
+    EXPECT_EQ(status.code(), StatusCode::kUnsupported) << part;
+    EXPECT_NE(status.message().find(std::string(part) + " \"Quux\""), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find("supported: Sequence, "), std::string::npos) << status.message();
+  }
+}
+
 // Llama-2's way of writing SentencePiece BPE: normalizer, no cuts, byte fallback, decoder with Strip.
 constexpr std::string_view kLlamaJson = R"({
   "added_tokens": [{"id": 0, "content": "<unk>", "special": true}, {"id": 1, "content": "<s>", "special": true}],
