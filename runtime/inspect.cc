@@ -104,7 +104,7 @@ void ReckonMemory(const Metadata& meta, const InspectOptions& options, Inspectio
   const uint64_t trained =
       meta.U64(prefix + "context_length").value_or(meta.U64("max_position_embeddings").value_or(0));
   out.memory.context = options.context != 0 ? options.context : static_cast<size_t>(trained);
-  const uint64_t per_token = KvBytesPerToken(meta, prefix, InfoOf(options.kv_type));
+  const uint64_t per_token = !out.memory.keeps_keys ? 0 : KvBytesPerToken(meta, prefix, InfoOf(options.kv_type));
   uint64_t bytes;
   if (!__builtin_mul_overflow(per_token, uint64_t{out.memory.context}, &bytes)) out.memory.kv_cache = bytes;
   out.memory.total = out.memory.weights + out.memory.kv_cache;
@@ -138,6 +138,8 @@ Inspection InspectSource(std::unique_ptr<TensorSource> source, const InspectOpti
   for (const MetaEntry& entry : meta.entries()) out.metadata.push_back(DescribeKey(meta, entry));
   DescribeTensors(*source, out);
   out.norms = FindNorms(*source);
+  const Result<const Family*> family = FamilyOf(*source);
+  out.memory.keeps_keys = !family.ok() || (*family)->build != BuildBert;
   ReckonMemory(meta, options, out);
   out.reasons = Obstacles(std::move(source));
   out.supported = out.reasons.empty();

@@ -6,6 +6,7 @@
 #include "prenorm/model.h"
 #include "tools/commands.h"
 #include "tools/common/answer.h"
+#include "tools/common/catalog.h"
 #include "tools/common/errors.h"
 #include "tools/common/host.h"
 #include "tools/common/interrupt.h"
@@ -43,9 +44,12 @@ Result<std::vector<std::string>> ReadTexts(const Options& options) {
   if (!text.ok()) return text.status();
   std::vector<std::string> lines = LinesOf(text->value_or(""));
   if (lines.empty()) {
+    const bool model_missing = !options.model.empty() && !FindModelFile(options.model).ok();
     return Status(StatusCode::kInvalidArgument,
-                  "There is no text.\narguments, --file or piped input: expected at least one text, found none\n"
-                  "For example: prenorm embed MODEL \"first text\" \"second text\"");
+                  "There is no text.\narguments, --file or piped input: expected at least one text, found none\n" +
+                      (model_missing ? "The first argument is the model, and '" + options.model +
+                                           "' is none: prenorm embed all-minilm-l6-v2 \"" + options.model + "\""
+                                     : "For example: prenorm embed MODEL \"first text\" \"second text\""));
   }
   return lines;
 }

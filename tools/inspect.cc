@@ -144,9 +144,10 @@ std::string InspectTable(const Inspection& inspection) {
   const InspectedMemory& memory = inspection.memory;
   AppendSection("Memory",
                 {{"weights", BytesText(memory.weights)},
-                 {"cache", memory.kv_cache == 0 ? "unknown"
-                                                : BytesText(memory.kv_cache) + " at a context of " +
-                                                      std::to_string(memory.context) + " tokens"},
+                 {"cache", !memory.keeps_keys     ? "none, an encoder keeps nothing"
+                           : memory.kv_cache == 0 ? "unknown"
+                                                  : BytesText(memory.kv_cache) + " at a context of " +
+                                                        std::to_string(memory.context) + " tokens"},
                  {"total", BytesText(memory.total)}},
                 out);
 

@@ -96,6 +96,12 @@ int RunVerify(const Options& options) {
   }
   Result<OpenedModel> opened = OpenModel(options);
   if (!opened.ok()) return FailModel(opened.status());
+  if (opened->model->is_encoder()) {
+    return Fail(Status(StatusCode::kUnsupported,
+                       "Only decoders can be verified, token by token.\n" + options.model + ": is an encoder (" +
+                           opened->model->config().architecture +
+                           ")\nCompare its vectors with those of another program: prenorm embed MODEL --json TEXT"));
+  }
   const auto tokens = std::min(static_cast<size_t>(options.verify_tokens), opened->model->config().max_seq_len);
   Result<std::unique_ptr<Session>> session = OpenSession(*opened, options, tokens);
   if (!session.ok()) return Fail(session.status());

@@ -52,9 +52,10 @@ struct InspectedNorm {
 
 /// Bytes that a run needs.
 struct InspectedMemory {
-  uint64_t weights = 0;   ///< All tensors as stored.
-  size_t context = 0;     ///< Tokens; 0 if the file does not say and nothing was asked for.
-  uint64_t kv_cache = 0;  ///< Keys and values of `context` positions; 0 where the file lacks the sizes.
+  uint64_t weights = 0;    ///< All tensors as stored.
+  size_t context = 0;      ///< Tokens; 0 if the file does not say and nothing was asked for.
+  uint64_t kv_cache = 0;   ///< Keys and values of `context` positions; 0 where the file lacks the sizes.
+  bool keeps_keys = true;  ///< False for encoders, which see a whole text at once: they need no cache.
   uint64_t total = 0;
 };
 

@@ -33,6 +33,25 @@ std::string WriteEncoder(const TemporaryFolder& folder) {
   return folder.path("bert");
 }
 
+TEST(EmbedCliTest, AForgottenModelIsNoticed) {
+  const CommandResult result = RunCommand({"embed", "some text"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("prenorm embed all-minilm-l6-v2 \"some text\""), std::string::npos) << result.err;
+}
+
+TEST(EmbedCliTest, OtherCommandsKnowAnEncoder) {
+  const TemporaryFolder folder;
+  const std::string model = WriteEncoder(folder);
+  const CommandResult verified = RunCommand({"verify", model});
+  EXPECT_EQ(verified.exit_code, 3) << verified.err;
+  EXPECT_NE(verified.err.find("Only decoders can be verified"), std::string::npos) << verified.err;
+  const CommandResult inspected = RunCommand({"inspect", model, "--json"});
+  ASSERT_EQ(inspected.exit_code, 0) << inspected.err;
+  const json memory = json::parse(inspected.out).at("memory");
+  EXPECT_EQ(memory.at("kv_cache"), 0) << "an encoder keeps nothing: " << memory;
+  EXPECT_GT(memory.at("total"), 0);
+}
+
 TEST(EmbedCliTest, TextsFromArgumentsLinesAndFilesGiveTheSameVectors) {
   const TemporaryFolder folder;
   const std::string model = WriteEncoder(folder);
