@@ -12,6 +12,7 @@ packages_build=(c++:g++ cmake:cmake ninja:ninja-build curl:curl python3:python3 
 packages_test=(libgtest-dev pkg-config:pkg-config abidiff:abigail-tools)
 packages_bench=(libbenchmark-dev)
 packages_fuzz=(clang:clang libomp-dev)
+packages_lint=(clang-tidy:clang-tidy cppcheck:cppcheck)
 packages_qemu=(aarch64-linux-gnu-g++:g++-aarch64-linux-gnu riscv64-linux-gnu-g++:g++-riscv64-linux-gnu clang++-19:clang-19
   libomp-19-dev qemu-aarch64:qemu-user googletest)
 

@@ -1,7 +1,6 @@
 // prenorm logits: the logits of every position, for anyone who compares with another runtime.
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 
 #include "tools/commands.h"
 #include "tools/common/errors.h"
@@ -83,10 +82,7 @@ int RunLogits(const Options& options) {
   Result<NpyWriter> file = NpyWriter::Create(options.out, ids->size(), opened->model->config().vocab_size);
   if (!file.ok()) return Fail(file.status());
   (*session)->set_cancel_flag(&InterruptFlag());
-  if (Status status = WriteLogits(**session, *ids, *file); !status.ok()) {
-    std::remove(options.out.c_str());  // Half a file would pass for a whole one.
-    return Fail(status);
-  }
+  if (Status status = WriteLogits(**session, *ids, *file); !status.ok()) return Fail(status);
   if (!options.quiet) {
     Note(options.out + ": " + std::to_string(ids->size()) + " x " + std::to_string(opened->model->config().vocab_size) +
          " f32");

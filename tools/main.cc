@@ -2,6 +2,9 @@
 #include <new>
 #include <string>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "tools/commands.h"
 #include "tools/common/answer.h"
 #include "tools/common/errors.h"
@@ -49,6 +52,14 @@ int Run(Command command, const Options& options) {
   return kExitUsage;
 }
 
+// A file that is opened later must not take the place of a standard stream that is closed. Reading from these then
+// gives the end, writing an answer the error of a closed file.
+void OccupyStandardStreams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY) < 0) return;
+  }
+}
+
 std::string Overview() {
   std::string text = "prenorm " PRENORM_VERSION
                      ": language models on the CPU, with their normalization measured\n\n"
@@ -74,6 +85,7 @@ int UnknownCommand(const std::string& word) {
 }
 
 int Main(int argc, char** argv) {
+  OccupyStandardStreams();
   InstallSignalHandlers();
   SetColor("auto");
   const std::string word = argc > 1 ? argv[1] : "";

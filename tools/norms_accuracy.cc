@@ -1,13 +1,15 @@
 // Takes the rows of the corpus through every operation under every target, and writes them out for other programs.
 #include "tools/norms_accuracy.h"
 
-#include <cstdio>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "prenorm/output_file.h"
 #include "prenorm/target.h"
 #include "tools/common/norm_corpus.h"
 #include "tools/common/progress_bar.h"
+#include "tools/common/prompt.h"
 #include "tools/norms_measure.h"
 
 namespace prenorm::tools {
@@ -29,20 +31,20 @@ void RunRow(const std::vector<float>& x, float eps, const Gains& gains, const st
 // The f32 values of a file, and where each part of them begins.
 class RowFile {
  public:
-  explicit RowFile(std::FILE* file) : file_(file) {}
+  explicit RowFile(OutputFile file) : file_(std::move(file)) {}
 
   nlohmann::ordered_json Add(const std::vector<float>& values) {
     const size_t offset = size_;
-    good_ = good_ && std::fwrite(values.data(), sizeof(float), values.size(), file_) == values.size();
+    if (status_.ok()) status_ = file_.Write(values.data(), values.size() * sizeof(float));
     size_ += values.size();
     return {{"offset", offset}, {"cols", values.size()}};
   }
-  bool good() const { return good_; }
+  Status Commit() { return status_.ok() ? file_.Commit() : status_; }
 
  private:
-  std::FILE* file_;
+  OutputFile file_;
   size_t size_ = 0;
-  bool good_ = true;
+  Status status_;
 };
 
 }  // namespace
@@ -73,9 +75,9 @@ std::vector<AccuracyRow> MeasureNormAccuracy(size_t cols_max, const std::string&
 }
 
 Status ExportNormRows(size_t cols_max, const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) return {StatusCode::kIo, path + ": cannot be written"};
-  RowFile out(file);
+  Result<OutputFile> file = OutputFile::Create(path);
+  if (!file.ok()) return file.status();
+  RowFile out(std::move(file).value());
   nlohmann::ordered_json index = {{"schema", 1}, {"rows", nlohmann::ordered_json::array()}};
   for (const size_t cols : CorpusLengths(cols_max)) {
     const size_t gain = out.Add(CorpusGain(cols)).at("offset"), bias = out.Add(CorpusBias(cols)).at("offset");
@@ -87,13 +89,8 @@ Status ExportNormRows(size_t cols_max, const std::string& path) {
     for (const CorpusRow& row : CorpusRows(cols)) add("norm", row);
     for (const CorpusRow& row : SoftmaxRows(cols)) add("softmax", row);
   }
-  const bool closed = std::fclose(file) == 0;
-  std::FILE* index_file = std::fopen((path + ".json").c_str(), "wb");
-  const std::string text = index.dump() + "\n";
-  const bool written = index_file != nullptr && std::fwrite(text.data(), 1, text.size(), index_file) == text.size();
-  const bool index_closed = index_file == nullptr || std::fclose(index_file) == 0;
-  if (out.good() && closed && written && index_closed) return {};
-  return {StatusCode::kIo, path + ": cannot be written (is the disk full?)"};
+  if (Status status = out.Commit(); !status.ok()) return status;
+  return WriteFile(path + ".json", index.dump() + "\n");
 }
 
 }  // namespace prenorm::tools

@@ -90,7 +90,7 @@ class Scorer {
     if (!options.save_logits.empty()) {
       Result<NpyWriter> file = NpyWriter::Create(options.save_logits, windows_.positions(), vocab_size_);
       if (!file.ok()) return file.status();
-      saved_ = std::move(file).value();
+      saved_.emplace(std::move(file).value());
     }
     return Status();
   }
@@ -252,11 +252,7 @@ int RunPerplexity(const Options& options) {
     ProgressBar bar("scoring", static_cast<double>(windows->count * windows->size), "tokens");
     status = scorer.Run(bar);
   }
-  if (!status.ok()) {
-    if (!options.save_logits.empty())
-      std::remove(options.save_logits.c_str());  // Half a file would pass for a whole one.
-    return Fail(status);
-  }
+  if (!status.ok()) return Fail(status);
   return PrintAnswer(options.json ? Json(**session, *windows, scorer.scores()) : Table(*windows, scorer.scores()));
 }
 

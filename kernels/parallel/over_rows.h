@@ -5,6 +5,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#ifdef PRENORM_STD_THREADS
+#include <thread>
+#include <vector>
+#endif
 
 namespace prenorm {
 
@@ -21,11 +25,18 @@ void OverRows(size_t rows, size_t cols, size_t threads, const Body& body) {
     body(0, rows);
     return;
   }
-#pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static, 1)
-  for (size_t part = 0; part < parts; ++part) {
+  const auto run = [&](size_t part) {
     const size_t begin = rows * part / parts;
     body(begin, rows * (part + 1) / parts - begin);
-  }
+  };
+#ifdef PRENORM_STD_THREADS  // ThreadSanitizer does not see that the OpenMP runtime starts and joins threads.
+  std::vector<std::jthread> others;
+  for (size_t part = 1; part < parts; ++part) others.emplace_back(run, part);
+  run(0);
+#else
+#pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static, 1)
+  for (size_t part = 0; part < parts; ++part) run(part);
+#endif
 }
 
 }  // namespace prenorm

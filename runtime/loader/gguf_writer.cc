@@ -1,8 +1,7 @@
 // Layout: header, keys, tensor descriptions, padding, then each tensor padded to the alignment.
 #include "runtime/loader/gguf_writer.h"
 
-#include <cerrno>
-#include <system_error>
+#include <utility>
 
 namespace prenorm {
 namespace {
@@ -22,21 +21,12 @@ void PutText(std::string_view text, std::vector<uint8_t>& to) {
   to.insert(to.end(), text.begin(), text.end());
 }
 
-Status IoError(const std::string& what, const std::string& path) {
-  return Status(StatusCode::kIo, "cannot " + what + " '" + path + "': " + std::generic_category().message(errno));
-}
-
 }  // namespace
 
 Result<GgufFileWriter> GgufFileWriter::Create(const std::string& path) {
-  GgufFileWriter writer(path);
-  writer.file_.reset(std::fopen(writer.temporary().c_str(), "wbe"));
-  if (writer.file_ == nullptr) return IoError("create", writer.temporary());
-  return writer;
-}
-
-GgufFileWriter::~GgufFileWriter() {
-  if (file_ != nullptr) std::remove(temporary().c_str());
+  Result<OutputFile> file = OutputFile::Create(path);
+  if (!file.ok()) return file.status();
+  return GgufFileWriter(std::move(file).value());
 }
 
 void GgufFileWriter::AddEntry(const MetaEntry& entry) {
@@ -70,9 +60,8 @@ void GgufFileWriter::AddTensor(const TensorInfo& tensor, DType dtype) {
 }
 
 Status GgufFileWriter::Write(std::span<const uint8_t> bytes) {
-  if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size()) return IoError("write", temporary());
   written_ += bytes.size();
-  return Status();
+  return file_.Write(bytes.data(), bytes.size());
 }
 
 Status GgufFileWriter::WritePadding() {
@@ -104,10 +93,7 @@ Status GgufFileWriter::Finish() {
   if (!has_header_) {
     if (Status status = WriteHeader(); !status.ok()) return status;
   }
-  if (std::fflush(file_.get()) != 0) return IoError("write", temporary());
-  if (std::rename(temporary().c_str(), path_.c_str()) != 0) return IoError("rename to", path_);
-  file_.reset();
-  return Status();
+  return file_.Commit();
 }
 
 }  // namespace prenorm

@@ -2,24 +2,21 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "prenorm/output_file.h"
 #include "prenorm/status.h"
 #include "runtime/loader/tensor_source.h"
 
 namespace prenorm {
 
-/// Takes all keys and tensor descriptions, then the data of the tensors in the same order. The file has a temporary
-/// name until Finish(), and is removed if that is never reached.
+/// Takes all keys and tensor descriptions, then the data of the tensors in the same order. The file appears with
+/// Finish(); see OutputFile.
 class GgufFileWriter {
  public:
   static Result<GgufFileWriter> Create(const std::string& path);
-  ~GgufFileWriter();
-  GgufFileWriter(GgufFileWriter&&) noexcept = default;
 
   void AddEntry(const MetaEntry& entry);
   void AddU32(std::string_view key, uint32_t value);
@@ -32,17 +29,12 @@ class GgufFileWriter {
   Status Finish();
 
  private:
-  struct Closer {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  explicit GgufFileWriter(std::string path) : path_(std::move(path)) {}
-  std::string temporary() const { return path_ + ".part"; }
+  explicit GgufFileWriter(OutputFile file) : file_(std::move(file)) {}
   Status WriteHeader();
   Status Write(std::span<const uint8_t> bytes);
   Status WritePadding();
 
-  std::string path_;
-  std::unique_ptr<std::FILE, Closer> file_;
+  OutputFile file_;
   std::vector<uint8_t> entries_, tensors_;
   uint64_t n_entries_ = 0;
   uint64_t n_tensors_ = 0;

@@ -3,16 +3,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string>
-#include <system_error>
 #include <utility>
 
+#include "prenorm/output_file.h"
 #include "runtime/limits.h"
 #include "runtime/loader/mapped_file.h"
 #include "runtime/model/busy.h"
@@ -69,6 +68,8 @@ DType CacheType(SessionOptions::Cache cache, const Model& model) {
   return model.quantization() == InfoOf(DType::kF32).name ? DType::kF32 : DType::kF16;
 }
 
+Status NoMemory() { return Status(StatusCode::kOutOfMemory, "there is not enough memory for the session"); }
+
 // Where oneDNN is to take products of BF16 matrices. It is not loaded for models that have none.
 bool SplitsBf16(const SessionOptions& options, const Model& model) {
   return !options.deterministic && options.chunk >= kOneDnnTokens &&
@@ -108,27 +109,8 @@ struct Session::Impl {
   std::atomic_flag busy = ATOMIC_FLAG_INIT;
 };
 
-namespace {
-
-Status WriteFile(const std::string& path, std::span<const uint8_t> bytes) {
-  const std::string temporary = path + ".partial";
-  const auto failed = [&](const char* what) {
-    const std::string reason = std::generic_category().message(errno);
-    std::remove(temporary.c_str());
-    return Status(StatusCode::kIo, std::string("the session cannot be stored\ncannot ") + what + " '" + path +
-                                       "': " + reason + "\nCheck folder, rights and space.");
-  };
-  std::FILE* file = std::fopen(temporary.c_str(), "wbe");
-  if (file == nullptr) return failed("create");
-  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  if (std::fclose(file) != 0 || !written) return failed("write");
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) return failed("rename to");
-  return Status();
-}
-
-}  // namespace
-
-Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> model, const SessionOptions& options) {
+Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> model,
+                                                 const SessionOptions& options) try {
   if (model == nullptr) return Status(StatusCode::kInvalidArgument, "a session needs a model");
   const ModelConfig& config = model->config();
   if (model->is_encoder()) {
@@ -156,6 +138,8 @@ Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> mo
   if (!buffers.ok()) return buffers.status();
   impl->buffers = std::move(buffers).value();
   return std::unique_ptr<Session>(new Session(std::move(impl)));
+} catch (const std::bad_alloc&) {
+  return NoMemory();
 }
 
 Status Session::Impl::Check(std::span<const TokenId> new_tokens) const {
@@ -211,7 +195,7 @@ Status Session::Impl::EvalChunks(std::span<const TokenId> new_tokens, float* all
   return {};
 }
 
-Status Session::Eval(std::span<const TokenId> tokens, float* all_logits) {
+Status Session::Eval(std::span<const TokenId> tokens, float* all_logits) try {
   const BusyScope scope(impl_->busy, kName);
   if (!scope.status().ok()) return scope.status();
   if (Status status = impl_->Check(tokens); !status.ok()) return status;
@@ -225,6 +209,8 @@ Status Session::Eval(std::span<const TokenId> tokens, float* all_logits) {
   uint64_t& mean = impl_->eval_ns[tokens.size()];
   mean = mean == 0 ? ns : (3 * mean + ns) / 4;
   return status;
+} catch (const std::bad_alloc&) {
+  return NoMemory();
 }
 
 std::vector<float> Session::LogProbs() const {
@@ -271,7 +257,7 @@ Result<size_t> Session::ReusePrefix(std::span<const TokenId> prompt) {
   return shared;
 }
 
-Status Session::ForkFrom(const Session& other, size_t position) {
+Status Session::ForkFrom(const Session& other, size_t position) try {
   if (this == &other) return {StatusCode::kInvalidArgument, "a session cannot be forked into itself"};
   const BusyScope scope(impl_->busy, kName), other_scope(other.impl_->busy, kName);
   if (!scope.status().ok()) return scope.status();
@@ -292,6 +278,8 @@ Status Session::ForkFrom(const Session& other, size_t position) {
   impl_->tokens.assign(from.tokens.begin(), from.tokens.begin() + static_cast<std::ptrdiff_t>(position));
   impl_->SetLogits(position == from.position() && from.has_logits ? from.buffers.logits : nullptr);
   return {};
+} catch (const std::bad_alloc&) {
+  return NoMemory();
 }
 
 Result<std::vector<uint8_t>> Session::Save() const {
@@ -309,21 +297,31 @@ Status Session::Impl::Restore(std::span<const uint8_t> bytes, std::string_view n
   return {};
 }
 
-Status Session::Restore(std::span<const uint8_t> bytes) {
+Status Session::Restore(std::span<const uint8_t> bytes) try {
   const BusyScope scope(impl_->busy, kName);
   return scope.status().ok() ? impl_->Restore(bytes, "session") : scope.status();
+} catch (const std::bad_alloc&) {
+  return NoMemory();
 }
 
-Status Session::SaveFile(const std::string& path) const {
+Status Session::SaveFile(const std::string& path) const try {
   const Result<std::vector<uint8_t>> bytes = Save();
-  return bytes.ok() ? WriteFile(path, *bytes) : bytes.status();
+  if (!bytes.ok()) return bytes.status();
+  Result<OutputFile> file = OutputFile::Create(path);
+  if (!file.ok()) return file.status();
+  if (Status status = file->Write(bytes->data(), bytes->size()); !status.ok()) return status;
+  return file->Commit();
+} catch (const std::bad_alloc&) {
+  return NoMemory();
 }
 
-Status Session::RestoreFile(const std::string& path) {
+Status Session::RestoreFile(const std::string& path) try {
   const Result<MappedFile> file = MappedFile::Open(path, FileAccess::kRead);
   if (!file.ok()) return file.status();
   const BusyScope scope(impl_->busy, kName);
   return scope.status().ok() ? impl_->Restore(file->bytes(), path) : scope.status();
+} catch (const std::bad_alloc&) {
+  return NoMemory();
 }
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

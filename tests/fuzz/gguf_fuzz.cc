@@ -1,4 +1,4 @@
-// From the bytes of a GGUF file to metadata, tensors, decoded rows, tokenizer tables and bound weights.
+// From the bytes of a GGUF file to metadata, tensors, decoded rows, the report of `inspect`, and a model that steps.
 #include <cstddef>
 #include <cstdint>
 #include <algorithm>
@@ -6,7 +6,9 @@
 
 #include "prenorm/dequantize.h"
 #include "prenorm/inspect.h"
+#include "prenorm/model.h"
 #include "runtime/loader/gguf.h"
+#include "tests/fuzz/step_model.h"
 
 namespace prenorm {
 namespace {
@@ -38,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const prenorm::Result<prenorm::GgufFile> file = prenorm::GgufFile::FromMemory(bytes, "input");
   if (!file.ok()) return 0;
   prenorm::ReadEverything(*file);
-  // Opens once more, then reads the tokenizer and binds the weights as loading would.
   (void)prenorm::InspectMemory(bytes, "input").ok();
+  prenorm::StepModel(prenorm::Model::LoadFromMemory(bytes));
   return 0;
 }

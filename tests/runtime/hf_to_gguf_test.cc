@@ -156,7 +156,7 @@ TEST(HfToGgufTest, WhatGgufCannotSayIsRefusedBeforeAByteIsWritten) {
     WriteText(folder / "qwen/tokenizer.json", tokenizer);
     const Status status = Convert(folder / "qwen", folder / "qwen.gguf");
     EXPECT_FALSE(fs::exists(folder / "qwen.gguf"));
-    EXPECT_FALSE(fs::exists(folder / "qwen.gguf.part"));
+    EXPECT_FALSE(fs::exists(folder / "qwen.gguf.partial"));
     return status;
   };
   const auto nothing = [](nlohmann::json&) {};

@@ -10,7 +10,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 python3 tests/fuzz/seeds.py "$work" "$build/bin/prenorm"
 for fuzzer in "${fuzzers[@]}"; do
+  files=("$work/$fuzzer"/*)
+  each=$((flips / ${#files[@]} + 1))
   # Half of the bits where the structure is, half anywhere.
-  "$build/tests/fuzz/$fuzzer" --cut 4096 --flips $((flips / 2)) --edits "$flips" --within 65536 "$work/$fuzzer"/*
-  "$build/tests/fuzz/$fuzzer" --flips $((flips / 2)) "$work/$fuzzer"/*
+  "$build/tests/fuzz/$fuzzer" --cut 4096 --flips $((each / 2 + 1)) --edits "$each" --within 65536 "${files[@]}"
+  "$build/tests/fuzz/$fuzzer" --flips $((each / 2 + 1)) "${files[@]}"
 done

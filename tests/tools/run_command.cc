@@ -52,6 +52,10 @@ CommandResult RunCommand(const std::vector<std::string>& arguments, const Comman
       const rlimit limit{bytes, bytes};
       setrlimit(RLIMIT_AS, &limit);
     }
+    if (input.file_bytes) {
+      const rlimit limit{*input.file_bytes, *input.file_bytes};
+      setrlimit(RLIMIT_FSIZE, &limit);
+    }
     if (input.close_stdin) {
       close(STDIN_FILENO);
     } else if (input.stdin_text) {
@@ -59,7 +63,13 @@ CommandResult RunCommand(const std::vector<std::string>& arguments, const Comman
     } else {
       dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
     }
-    dup2(out[1], STDOUT_FILENO);
+    if (!input.stdout_path) {
+      dup2(out[1], STDOUT_FILENO);
+    } else if (input.stdout_path->empty()) {
+      close(STDOUT_FILENO);
+    } else {
+      dup2(open(input.stdout_path->c_str(), O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
+    }
     dup2(err[1], STDERR_FILENO);
     Change(input.environment);
     if (!input.working_folder.empty() && chdir(input.working_folder.c_str()) != 0) _exit(126);

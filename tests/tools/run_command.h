@@ -28,6 +28,10 @@ struct CommandInput {
   std::optional<size_t> interrupt_after = std::nullopt;
   /// Limits the process as `ulimit -v` does; 0: not.
   int address_space_kilobytes = 0;
+  /// Limits each file that is written as `ulimit -f` does: more is refused as on a full disk.
+  std::optional<size_t> file_bytes = std::nullopt;
+  /// Standard output goes there instead of to the result; "": it is closed.
+  std::optional<std::string> stdout_path = std::nullopt;
 };
 
 CommandResult RunCommand(const std::vector<std::string>& arguments, const CommandInput& input = {});

@@ -26,6 +26,7 @@ void InstallSignalHandlers() {
   sigaction(SIGINT, &action, nullptr);
   action.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &action, nullptr);
+  sigaction(SIGXFSZ, &action, nullptr);  // Past `ulimit -f` writing fails, with a message of ours.
 }
 
 std::atomic<bool>& InterruptFlag() { return g_interrupted; }

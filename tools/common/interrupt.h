@@ -5,7 +5,8 @@
 
 namespace prenorm::tools {
 
-/// Installs the SIGINT handler and ignores SIGPIPE (a closed pipe then shows as a failed write).
+/// Installs the SIGINT handler and ignores SIGPIPE and SIGXFSZ (a closed pipe, or a file of more than `ulimit -f`, then
+/// shows as a failed write).
 /// The first SIGINT sets the flag; another one before the flag is cleared ends the process at once with 130.
 void InstallSignalHandlers();
 

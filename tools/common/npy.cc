@@ -4,14 +4,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace prenorm::tools {
 namespace {
-
-Status CannotWrite(const std::string& path) {
-  return Status(StatusCode::kIo,
-                "A file cannot be written.\n" + path + ": " + std::strerror(errno) + "\nChoose another path.");
-}
 
 Status NotSuchAFile(const std::string& path, const std::string& found) {
   return Status(StatusCode::kInvalidArgument, "A file has not the form that is needed.\n" + path +
@@ -35,10 +31,8 @@ bool ParseShape(const std::string& dict, size_t& rows, size_t& cols) {
 }  // namespace
 
 Result<NpyWriter> NpyWriter::Create(const std::string& path, size_t rows, size_t cols) {
-  NpyWriter writer;
-  writer.path_ = path;
-  writer.file_.reset(std::fopen(path.c_str(), "wb"));
-  if (!writer.file_) return CannotWrite(path);
+  Result<OutputFile> file = OutputFile::Create(path);
+  if (!file.ok()) return file.status();
   std::string dict = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(rows) + ", " +
                      std::to_string(cols) + "), }";
   dict.resize((10 + dict.size() + 1 + 63) / 64 * 64 - 10 - 1, ' ');
@@ -47,15 +41,13 @@ Result<NpyWriter> NpyWriter::Create(const std::string& path, size_t rows, size_t
   header += static_cast<char>(dict.size() & 0xFF);
   header += static_cast<char>(dict.size() >> 8);
   header += dict;
-  if (std::fwrite(header.data(), 1, header.size(), writer.file_.get()) != header.size()) return CannotWrite(path);
-  return writer;
+  if (Status status = file->Write(header.data(), header.size()); !status.ok()) return status;
+  return NpyWriter(std::move(file).value());
 }
 
-Status NpyWriter::Append(const float* values, size_t count) {
-  return std::fwrite(values, sizeof(float), count, file_.get()) == count ? Status() : CannotWrite(path_);
-}
+Status NpyWriter::Append(const float* values, size_t count) { return file_.Write(values, count * sizeof(float)); }
 
-Status NpyWriter::Close() { return std::fclose(file_.release()) == 0 ? Status() : CannotWrite(path_); }
+Status NpyWriter::Close() { return file_.Commit(); }
 
 Result<NpyReader> NpyReader::Open(const std::string& path) {
   NpyReader reader;

@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "prenorm/output_file.h"
 #include "prenorm/status.h"
 
 namespace prenorm::tools {
@@ -17,7 +19,7 @@ struct NpyFileCloser {
 /// An f32 matrix in a .npy file of format version 1.0, little-endian, row-major.
 class NpyWriter {
  public:
-  /// Creates the file and writes the header. Errors: kIo.
+  /// Writes the header. The file appears with Close; see OutputFile. Errors: kIo.
   static Result<NpyWriter> Create(const std::string& path, size_t rows, size_t cols);
   /// Appends `count` values. Errors: kIo.
   Status Append(const float* values, size_t count);
@@ -25,8 +27,8 @@ class NpyWriter {
   Status Close();
 
  private:
-  std::unique_ptr<std::FILE, NpyFileCloser> file_;
-  std::string path_;
+  explicit NpyWriter(OutputFile file) : file_(std::move(file)) {}
+  OutputFile file_;
 };
 
 /// The f32 matrix of a .npy file of format version 1 to 3, little-endian, row-major.

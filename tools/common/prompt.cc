@@ -3,12 +3,12 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "prenorm/output_file.h"
 #include "tools/common/interrupt.h"
 
 namespace prenorm::tools {
@@ -55,13 +55,10 @@ Result<std::string> ReadFile(const std::string& path) {
 }
 
 Status WriteFile(const std::string& path, const std::string& content) {
-  errno = 0;
-  std::ofstream file(path, std::ios::binary);
-  file << content;
-  file.close();
-  if (file) return {};
-  return Status(StatusCode::kIo, "A file cannot be written.\n" + path + ": " + std::strerror(errno) +
-                                     "\nGive a path in a folder that exists and may be written.");
+  Result<OutputFile> file = OutputFile::Create(path);
+  if (!file.ok()) return file.status();
+  if (Status status = file->Write(content.data(), content.size()); !status.ok()) return status;
+  return file->Commit();
 }
 
 std::string Unescape(const std::string& text) {

@@ -21,7 +21,7 @@ Result<std::optional<std::string>> ReadPrompt(const Options& options);
 /// All bytes of a file. Errors: kNotFound, kIo.
 Result<std::string> ReadFile(const std::string& path);
 
-/// Writes a whole file. Errors: kIo, with the system's reason.
+/// Writes a whole file, as OutputFile does. Errors: kIo.
 Status WriteFile(const std::string& path, const std::string& content);
 
 /// Turns backslash sequences into the characters they stand for; others stay as they are.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "prenorm/target.h"
+#include "runtime/model/forward.h"
 #include "tests/support/session_helpers.h"
 #include "tests/support/tiny_model.h"
 
@@ -201,6 +202,37 @@ TEST_F(SessionTest, ProgressGrowsOverThePromptAndMayCancel) {
   EXPECT_EQ(session->position(), 21u);
   session->set_progress({});
   EXPECT_TRUE(session->Eval(tokens).ok());
+}
+
+TEST_F(SessionTest, CancelEndsAStepWithinOneLayer) {
+  // Asks for the end in the middle of layer 1, and notes what still runs.
+  struct Canceller : StepTap, OpObserver {
+    void Record(TapPoint point, size_t layer, const float*, size_t, size_t) override {
+      if (layer == 1 && point == TapPoint::kAttention) cancel = true;
+    }
+    void Record(const OpEvent& event) override {
+      const bool begins_layer = event.site == OpSite::kAttnNorm || event.site == OpSite::kQkv;
+      const bool ends_step = event.site == OpSite::kFinalNorm || event.site == OpSite::kOutput;
+      if (ends_step || event.layer > 2 || (event.layer == 2 && !begins_layer)) ++too_late;
+    }
+    std::atomic<bool> cancel{false};
+    std::atomic<int> too_late{0};
+  };
+  const std::vector<TokenId> tokens = SomeTokens(40, *model_);
+  for (const int threads : {1, 2}) {
+    for (const size_t count : {tokens.size(), size_t{1}}) {  // A prompt, an answer.
+      SessionOptions options;
+      options.threads = threads;
+      const auto session = MakeSession(model_, options);
+      Canceller canceller;
+      session->set_cancel_flag(&canceller.cancel);
+      session->set_observer(&canceller);
+      session->set_tap(&canceller);
+      EXPECT_EQ(session->Eval(std::span(tokens).first(count)).code(), StatusCode::kCancelled);
+      EXPECT_EQ(canceller.too_late, 0) << threads << " threads, " << count << " tokens";
+      EXPECT_EQ(session->position(), 0u);
+    }
+  }
 }
 
 TEST_F(SessionTest, ASecondThreadGetsBusy) {
