@@ -17,6 +17,7 @@ enum class OpKind : uint8_t {
   kActivation,  ///< Gate and activation function of the feed-forward part.
   kResidual,    ///< Residual additions that are not part of a product.
   kBarrier,     ///< Waiting for the other threads.
+  kIdle,        ///< A whole step of a thread that had no part in it: beside other processes fewer can be faster.
   kCount,
 };
 
@@ -36,6 +37,7 @@ enum class OpSite : uint8_t {
   kFinalNorm,
   kOutput,
   kEmbdNorm,  ///< Of the sum of the embeddings (BERT).
+  kStep,      ///< All of them.
   kCount,
 };
 

@@ -17,6 +17,7 @@ _COLORS = {
     "rope": "#f0e442",
     "embedding": "#7f5539",
     "barrier": "#7d858e",
+    "idle": "#aab1b8",
     "rest": "#c9ced4",
 }
 

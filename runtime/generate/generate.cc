@@ -1,6 +1,5 @@
 // The loop from prompt ids to text. Every front end comes through here.
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -9,13 +8,10 @@
 #include "runtime/generate/decode_steps.h"
 #include "runtime/generate/guesses.h"
 #include "runtime/generate/stop_matcher.h"
+#include "runtime/model/op_timer.h"
 
 namespace prenorm {
 namespace {
-
-uint64_t NowNs() {
-  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
-}
 
 // Lends a cancel flag to sessions for the duration of a call.
 class CancelScope {
@@ -51,7 +47,7 @@ class Run {
         decoder_(session.model().tokenizer(), continues_text) {}
 
   Result<GenerateResult> Execute(std::span<const TokenId> prompt) {
-    const uint64_t begin = NowNs();
+    const uint64_t begin = MonotonicNs();
     result_.prompt_tokens = prompt.size();
     for (TokenId id : options_.history) sampler_.Accept(id);
     for (TokenId id : prompt) sampler_.Accept(id);
@@ -64,13 +60,13 @@ class Run {
     if (!prompt.empty()) {
       if (Status status = session_.Eval(prompt); !status.ok()) return Failed(status);
     }
-    const uint64_t decode_begin = NowNs();
+    const uint64_t decode_begin = MonotonicNs();
     result_.timings.prefill_ns = decode_begin - begin;
     steps_.emplace(session_, std::move(guesser_), options_.speculation);
     const Status status = Decode(begin);
     const Status settled = steps_->Settle();
     result_.speculation = steps_->stats();
-    result_.timings.decode_ns = NowNs() - decode_begin;
+    result_.timings.decode_ns = MonotonicNs() - decode_begin;
     if (!status.ok()) return Failed(status);
     if (!settled.ok()) return settled;
     return std::move(result_);
@@ -82,7 +78,7 @@ class Run {
       const TokenId id = NextToken();
       result_.ids.push_back(id);
       const bool goes_on = HandOut(id);
-      if (result_.ids.size() == 1) result_.timings.ttft_ns = NowNs() - begin;
+      if (result_.ids.size() == 1) result_.timings.ttft_ns = MonotonicNs() - begin;
       if (!goes_on) return Status();
       // Of what is still wanted the next token needs no guess: it is chosen from this step's logits.
       if (Status status = steps_->Advance(id, MostTokens() - 1); !status.ok()) return status;

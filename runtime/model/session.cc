@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -18,11 +17,12 @@
 #include "runtime/model/forward.h"
 #include "runtime/model/kv_cache.h"
 #include "runtime/model/onednn_product.h"
+#include "runtime/model/op_timer.h"
 #include "runtime/model/parts.h"
 #include "runtime/model/session_state.h"
 #include "runtime/model/step_buffers.h"
-#include "runtime/parallel/team.h"
 #include "runtime/parallel/preemptions.h"
+#include "runtime/parallel/team.h"
 #include "runtime/parallel/thread_governor.h"
 
 namespace prenorm {
@@ -180,13 +180,15 @@ Status Session::Impl::EvalChunks(std::span<const TokenId> new_tokens, float* all
     step.norms = norms;
     const bool one_token = step.tokens.size() == 1;
     const long preemptions = one_token ? Preemptions() : 0;
-    const auto begin = std::chrono::steady_clock::now();
-    if (!RunStep(model->parts(), step, buffers, cache, team, one_token ? governor.threads() : team.threads())) {
+    const int threads = one_token ? governor.threads() : team.threads();
+    const uint64_t begin_ns = MonotonicNs();
+    if (!RunStep(model->parts(), step, buffers, cache, team, threads)) {
       return {StatusCode::kCancelled, "evaluation was cancelled"};
     }
-    if (one_token) {
-      const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - begin;
-      governor.Record(static_cast<uint64_t>(time.count()), Preemptions() != preemptions);
+    const uint64_t end_ns = MonotonicNs();
+    if (one_token) governor.Record(end_ns - begin_ns, Preemptions() != preemptions);
+    for (int idle = threads; observer != nullptr && idle < team.threads(); ++idle) {
+      observer->Record({OpKind::kIdle, OpSite::kStep, /*layer=*/-1, idle, begin_ns, end_ns});
     }
     done += step.tokens.size();
   }
@@ -202,10 +204,10 @@ Status Session::Eval(std::span<const TokenId> tokens, float* all_logits) try {
   if (tokens.size() > kTimedTokens || (all_logits == nullptr && tokens.size() != 1)) {
     return impl_->EvalChunks(tokens, all_logits);
   }
-  const auto begin = std::chrono::steady_clock::now();
+  const uint64_t begin_ns = MonotonicNs();
   Status status = impl_->EvalChunks(tokens, all_logits);
   if (!status.ok()) return status;
-  const auto ns = static_cast<uint64_t>((std::chrono::steady_clock::now() - begin) / std::chrono::nanoseconds(1));
+  const uint64_t ns = MonotonicNs() - begin_ns;
   uint64_t& mean = impl_->eval_ns[tokens.size()];
   mean = mean == 0 ? ns : (3 * mean + ns) / 4;
   return status;

@@ -23,6 +23,8 @@ const char* OpKindName(OpKind kind) {
       return "residual";
     case OpKind::kBarrier:
       return "barrier";
+    case OpKind::kIdle:
+      return "idle";
     case OpKind::kCount:
       break;
   }
@@ -59,6 +61,8 @@ const char* OpSiteName(OpSite site) {
       return "output";
     case OpSite::kEmbdNorm:
       return "embd_norm";
+    case OpSite::kStep:
+      return "step";
     case OpSite::kCount:
       break;
   }

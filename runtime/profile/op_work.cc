@@ -182,6 +182,7 @@ OpWork WorkOf(const Model& model, OpKind kind, OpSite site, int32_t layer, const
     case OpKind::kResidual:
       return counter.Residual();
     case OpKind::kBarrier:
+    case OpKind::kIdle:
     case OpKind::kCount:
       break;
   }

@@ -157,8 +157,10 @@ TEST(ProfileTest, BoundIsTheLimitThatExplainsHalfOfTheTime) {
   row.kind = OpKind::kNorm;
   row.work = {6000, 60000, 0};  // 600 ns at the rate of f32.
   EXPECT_STREQ(BoundOf(row, roofline), "compute");
-  row.kind = OpKind::kBarrier;
-  EXPECT_STREQ(BoundOf(row, roofline), "wait");
+  for (const OpKind kind : {OpKind::kBarrier, OpKind::kIdle}) {
+    row.kind = kind;
+    EXPECT_STREQ(BoundOf(row, roofline), "wait");
+  }
 }
 
 TEST(TurnsTest, MedianOfDifferencesWithItsInterval) {

@@ -81,7 +81,7 @@ std::string Line(const char* name, const char* site, double a, double b, const c
 
 std::string PhaseText(const std::string& name, const Json& a, const Json& b) {
   std::string text = "\n" + name + ", a token\n" + Line("whole", "", TokenNs(a), TokenNs(b), "");
-  for (const char* share : {"norm_share", "residual_share", "barrier_share", "unattributed_share"}) {
+  for (const char* share : {"norm_share", "residual_share", "barrier_share", "idle_share", "unattributed_share"}) {
     char line[120];
     std::snprintf(line, sizeof line, "  %-25s %10.2f %% %10.2f %%\n", share, 100 * a.value(share, 0.0),
                   100 * b.value(share, 0.0));

@@ -40,6 +40,7 @@ Json PhaseJson(const ProfilePhase& phase) {
                {"norm_share", ShareOf(phase, OpKind::kNorm)},
                {"residual_share", ShareOf(phase, OpKind::kResidual)},
                {"barrier_share", ShareOf(phase, OpKind::kBarrier)},
+               {"idle_share", ShareOf(phase, OpKind::kIdle)},
                {"overhead_off_share", phase.overhead_off_share}};
   if (phase.overhead.pairs > 0) {
     json["overhead_share"] = phase.overhead.difference_ns / phase.overhead.b_ns;

@@ -63,7 +63,7 @@ std::string KindText(const ProfileRow& row) {
 }
 
 const char* BoundOf(const ProfileRow& row, const Roofline& roofline) {
-  if (row.kind == OpKind::kBarrier) return "wait";
+  if (IsWait(row)) return "wait";
   const auto seconds = [](uint64_t amount, double rate) { return rate > 0 ? static_cast<double>(amount) / rate : 0.0; };
   const double memory = seconds(row.work.cold_bytes, roofline.memory_bytes_s) +
                         seconds(row.work.bytes - row.work.cold_bytes, roofline.cache_bytes_s);

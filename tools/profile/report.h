@@ -153,6 +153,7 @@ SlowestNorm FindSlowestNorm(const ProfilePhase& phase);
 
 /// Whether the row is where normalization's time shows: its kind, not its site.
 inline bool IsNorm(const ProfileRow& row) { return row.kind == OpKind::kNorm; }
+inline bool IsWait(const ProfileRow& row) { return row.kind == OpKind::kBarrier || row.kind == OpKind::kIdle; }
 
 /// Nanoseconds in the unit that suits: "340 ns", "1.25 us", "7.61 ms".
 std::string TimeText(double ns);

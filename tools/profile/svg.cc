@@ -87,11 +87,10 @@ class Picture {
   void Bars(const ProfilePhase& phase) {
     std::vector<ProfileRow> rows = SumLayers(phase, report_.roofline);
     // Norms are what the picture is about: they are shown however short.
-    std::stable_partition(rows.begin(), rows.end(), [&](const ProfileRow& row) {
-      return row.kind != OpKind::kBarrier && (IsNorm(row) || row.share > 0.002);
-    });
+    std::stable_partition(rows.begin(), rows.end(),
+                          [&](const ProfileRow& row) { return !IsWait(row) && (IsNorm(row) || row.share > 0.002); });
     const auto shown = std::find_if(rows.begin(), rows.end(), [](const ProfileRow& row) {
-      return row.kind == OpKind::kBarrier || (!IsNorm(row) && row.share <= 0.002);
+      return IsWait(row) || (!IsNorm(row) && row.share <= 0.002);
     });
     rows.erase(shown, rows.end());
     if (rows.size() > kMostBars) rows.resize(kMostBars);
@@ -121,7 +120,7 @@ class Picture {
     std::array<double, kSites> sums{};
     std::vector<double> all(kSites * report_.n_layers);
     for (const ProfileRow& row : phase.rows) {
-      if (row.layer < 0 || row.kind == OpKind::kBarrier) continue;
+      if (row.layer < 0 || IsWait(row)) continue;
       const auto site = static_cast<size_t>(row.site);
       const double ns = PerToken(row.ns, phase);
       sums[site] += ns;

@@ -81,6 +81,8 @@ const char* KindColor(OpKind kind) {
       return "#7f5539";
     case OpKind::kBarrier:
       return "#7d858e";
+    case OpKind::kIdle:
+      return "#aab1b8";
     case OpKind::kCount:
       break;
   }

@@ -69,9 +69,10 @@ std::string PhaseTable(const ProfilePhase& phase, const Roofline& roofline) {
       Format("  %-15s %-14s %13s %8s  %7s %9s  %s\n", "kind", "site", "time", "share", "GB/s", "GFLOP/s", "bound by");
   const std::vector<ProfileRow> rows = SumLayers(phase, roofline);
   for (const ProfileRow& row : rows) {
-    if (row.kind != OpKind::kBarrier) text += RowLine(row, phase);
+    if (!IsWait(row)) text += RowLine(row, phase);
   }
   text += PlainLine("barrier", ShareOf(phase, OpKind::kBarrier), phase);
+  if (const double idle = ShareOf(phase, OpKind::kIdle); idle > 0) text += PlainLine("idle", idle, phase);
   text += PlainLine("timer", phase.timer_share, phase);
   text += PlainLine("unattributed", phase.unattributed_share, phase);
   text += NormLines(phase, rows) + OverheadLine(phase);
