@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <future>
 #include <map>
+#include <new>
 #include <utility>
 
 #include "prenorm/matmul.h"
@@ -56,9 +57,11 @@ void CountBytes(const Binder& binder, ModelParts& parts) {
   parts.quantization = InfoOf(most->first).name;
 }
 
+Status NoMemory() { return {StatusCode::kOutOfMemory, "there is not enough memory for the model"}; }
+
 }  // namespace
 
-Result<std::shared_ptr<const Model>> Model::Load(const std::string& path, const LoadOptions& options) {
+Result<std::shared_ptr<const Model>> Model::Load(const std::string& path, const LoadOptions& options) try {
   const bool prepared = !options.prepared_folder.empty();
   if (prepared && !options.use_mmap) {
     return Status(StatusCode::kInvalidArgument, "prepared weights are mapped, but mapping is switched off\n'" + path +
@@ -67,13 +70,18 @@ Result<std::shared_ptr<const Model>> Model::Load(const std::string& path, const 
   const FileAccess in_memory = options.use_mmap ? FileAccess::kMapPrivate : FileAccess::kRead;
   Result<std::unique_ptr<TensorSource>> source = OpenModelFile(path, prepared ? FileAccess::kMap : in_memory);
   return source.ok() ? Build(std::move(source).value(), options) : source.status();
+} catch (const std::bad_alloc&) {
+  return NoMemory();
 }
 
-Result<std::shared_ptr<const Model>> Model::LoadFromMemory(std::span<const uint8_t> bytes, const LoadOptions& options) {
+Result<std::shared_ptr<const Model>> Model::LoadFromMemory(std::span<const uint8_t> bytes,
+                                                           const LoadOptions& options) try {
   Result<std::unique_ptr<TensorSource>> source = OpenModelBytes(bytes);
   LoadOptions in_memory = options;
   in_memory.prepared_folder.clear();
   return source.ok() ? Build(std::move(source).value(), in_memory) : source.status();
+} catch (const std::bad_alloc&) {
+  return NoMemory();
 }
 
 Result<std::shared_ptr<const Model>> Model::Build(std::unique_ptr<TensorSource> source, const LoadOptions& options) {

@@ -25,6 +25,7 @@ std::string Bytes(const std::string& path) {
 struct Writer {
   const char* name;
   std::vector<std::string> arguments;
+  friend std::ostream& operator<<(std::ostream& out, const Writer& writer) { return out << writer.name; }
 };
 
 std::vector<Writer> Writers() {
