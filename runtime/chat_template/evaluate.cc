@@ -165,16 +165,14 @@ Value Interpreter::EvaluateFilter(const Expr& expr, const Value* block) {
     subject = inner->kind == ExprKind::kFilter ? EvaluateFilter(*inner, block) : Evaluate(*inner);
   }
   Arguments arguments = EvaluateArguments(expr);
-  if (expr.filter == nullptr)
-    throw TemplateError("the filter '" + expr.name + "' is not supported", ErrorKind::kUnsupported);
+  if (expr.filter == nullptr) throw TemplateError(UnknownFilter(expr.name), ErrorKind::kUnsupported);
   return expr.filter->apply(*this, subject, arguments);
 }
 
 Value Interpreter::EvaluateTest(const Expr& expr) {
   const Value subject = Evaluate(*expr.items[0]);
   Arguments arguments = EvaluateArguments(expr);
-  if (expr.test == nullptr)
-    throw TemplateError("the test '" + expr.name + "' is not supported", ErrorKind::kUnsupported);
+  if (expr.test == nullptr) throw TemplateError(UnknownTest(expr.name), ErrorKind::kUnsupported);
   return Value(expr.test->holds(*this, subject, arguments));
 }
 

@@ -12,4 +12,12 @@ const FilterEntry* FindFilter(std::string_view name) {
   return nullptr;
 }
 
+std::string UnknownFilter(std::string_view name) {
+  std::string text = "the filter '" + std::string(name) + "' is not supported; these are:";
+  for (const FilterEntry* table : {kTextFilters, kListFilters}) {
+    for (const FilterEntry* entry = table; entry->apply != nullptr; ++entry) text += " " + std::string(entry->name);
+  }
+  return text;
+}
+
 }  // namespace prenorm::chat_template

@@ -1,6 +1,7 @@
 // The filters that templates may name.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "runtime/chat_template/arguments.h"
@@ -14,6 +15,8 @@ struct FilterEntry {
 
 /// Null for a filter that there is not.
 const FilterEntry* FindFilter(std::string_view name);
+/// What is said of such a one: its name, and those that there are.
+std::string UnknownFilter(std::string_view name);
 
 /// Tables of the two files that hold them, ended by an entry without function.
 extern const FilterEntry kTextFilters[];

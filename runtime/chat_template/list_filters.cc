@@ -264,7 +264,7 @@ Value Map(Interpreter& in, const Value& value, Arguments& arguments) {
   }
   const std::string& name = NameArgument(arguments, 0).bytes();
   const FilterEntry* filter = FindFilter(name);
-  if (filter == nullptr) throw TemplateError("the filter '" + name + "' is not supported", ErrorKind::kUnsupported);
+  if (filter == nullptr) throw TemplateError(UnknownFilter(name), ErrorKind::kUnsupported);
   const Budget::Nested nested(in.budget());  // A filter may map over a filter that maps.
   for (const Value& item : in.Iterate(value)) {
     Arguments rest = Rest(arguments, 1);
@@ -282,7 +282,7 @@ Value Select(Interpreter& in, const Value& value, Arguments& arguments) {
   if (arguments.positional.size() > kTestIndex) {
     const std::string& name = NameArgument(arguments, kTestIndex).bytes();
     test = FindTest(name);
-    if (test == nullptr) throw TemplateError("the test '" + name + "' is not supported", ErrorKind::kUnsupported);
+    if (test == nullptr) throw TemplateError(UnknownTest(name), ErrorKind::kUnsupported);
   }
   const Budget::Nested nested(in.budget());
   Values out;

@@ -330,7 +330,7 @@ ExprPtr Parser::ParseFilter(ExprPtr expr) {
   filter->name = Identifier();
   while (AcceptSymbol(".")) filter->name += "." + Identifier();
   filter->filter = FindFilter(filter->name);
-  if (filter->filter == nullptr) unknown_.push_back({"the filter '" + filter->name + "' is not supported", at});
+  if (filter->filter == nullptr) unknown_.push_back({UnknownFilter(filter->name), at});
   if (Peek().IsSymbol("(")) ParseArguments(*filter);
   return filter;
 }
@@ -342,7 +342,7 @@ ExprPtr Parser::ParseTest(ExprPtr expr) {
   ExprPtr test = NewExpr(ExprKind::kTest, at, std::move(expr));
   test->name = Identifier();
   test->test = FindTest(test->name);
-  if (test->test == nullptr) unknown_.push_back({"the test '" + test->name + "' is not supported", at});
+  if (test->test == nullptr) unknown_.push_back({UnknownTest(test->name), at});
   const Token& token = Peek();
   if (token.IsSymbol("(")) {
     ParseArguments(*test);

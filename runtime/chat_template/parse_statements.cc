@@ -67,7 +67,11 @@ StmtPtr Parser::ParseStatement() {
   if (tag.IsName("generation")) return ParseGeneration();
   if (tag.kind != TokenKind::kName) FailUnexpected("the name of a block");
   const bool known = std::find(kUnsupportedTags.begin(), kUnsupportedTags.end(), tag.text) != kUnsupportedTags.end();
-  if (known) Fail("{% " + tag.text + " %} is not supported", tag.at, ErrorKind::kUnsupported);
+  if (known) {
+    Fail("{% " + tag.text +
+             " %} is not supported; these are: if for set macro call filter with break continue generation",
+         tag.at, ErrorKind::kUnsupported);
+  }
   Fail("unknown block '" + tag.text + "'", tag.at);
 }
 

@@ -131,4 +131,10 @@ const TestEntry* FindTest(std::string_view name) {
   return found == std::end(kTests) ? nullptr : found;
 }
 
+std::string UnknownTest(std::string_view name) {
+  std::string text = "the test '" + std::string(name) + "' is not supported; these are:";
+  for (const TestEntry& test : kTests) text += " " + std::string(test.name);
+  return text;
+}
+
 }  // namespace prenorm::chat_template

@@ -174,14 +174,15 @@ TEST(ChatTemplateTest, RefusesUnsupportedConstructsByNameWhenCompiled) {
   const struct {
     const char* source;
     const char* name;
+    const char* supported = "";
   } cases[] = {
-      {"x{% include 'a' %}", "include"},
+      {"x{% include 'a' %}", "include", "generation"},
       {"x{% extends 'a' %}", "extends"},
       {"x{% block b %}{% endblock %}", "block"},
       {"x{% import 'a' as b %}", "import"},
       {"x{% do f() %}", "do"},
-      {"x{{ a | urlize }}", "urlize"},
-      {"x{{ a is quux }}", "quux"},
+      {"x{{ a | urlize }}", "urlize", " trim "},
+      {"x{{ a is quux }}", "quux", " defined "},
       {"x{{ a.translate(b) }}", "translate"},
       {"x{% for a in b recursive %}{% endfor %}", "recursive"},
   };
@@ -189,6 +190,7 @@ TEST(ChatTemplateTest, RefusesUnsupportedConstructsByNameWhenCompiled) {
     const Result<Template> chat = Template::Compile(c.source);
     EXPECT_EQ(chat.status().code(), StatusCode::kUnsupported) << c.source;
     EXPECT_NE(chat.status().message().find(c.name), std::string::npos) << chat.status().message();
+    EXPECT_NE(chat.status().message().find(c.supported), std::string::npos) << chat.status().message();
     EXPECT_NE(chat.status().message().find("line 1, column "), std::string::npos) << chat.status().message();
   }
 }
