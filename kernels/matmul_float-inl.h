@@ -1,5 +1,5 @@
-// Products in f32: every element is 16 partial sums (c mod 16) and a fixed tree, whatever the vector length and the
-// tile.
+// Products in f32: every element is 16 partial sums (c mod 16) and a fixed tree, whatever the vector
+// length and the tile.
 
 #if defined(PRENORM_KERNELS_MATMUL_FLOAT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PRENORM_KERNELS_MATMUL_FLOAT_INL_H_

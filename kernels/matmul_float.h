@@ -1,5 +1,5 @@
-// Arguments of the products in f32: weights stored as F32, F16, BF16, or formats rare enough to be dequantized row by
-// row.
+// Arguments of the products in f32: weights stored as F32, F16, BF16, or formats rare enough to be
+// dequantized row by row.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Permutes quantized blocks into the interleaved layout and back (matmul_layout.h): integer shuffling only, no SIMD
-// target.
+// Permutes quantized blocks into the interleaved layout and back (matmul_layout.h): integer shuffling
+// only, no SIMD target.
 #include "kernels/matmul_layout.h"
 
 #include <cstring>

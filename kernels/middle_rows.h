@@ -76,8 +76,8 @@ inline bool Alike(uint32_t magnitude, uint32_t other) {
   return magnitude - other + kWithin <= 2 * kWithin;
 }
 
-// What one or two comparisons tell of a row: false if it is certainly not of the kind that the functions below look
-// for.
+// What one or two comparisons tell of a row: false if it is certainly not of the kind that the
+// functions below look for.
 template <typename X>
 bool MayBeAlike(const X* x, size_t cols) {
   return cols < 2 || Alike(MagnitudeBits(x[0]), MagnitudeBits(x[1]));

@@ -327,9 +327,9 @@ HWY_INLINE RowSums AccumulateBoth(const X& x, const Y& y, size_t begin, size_t e
   }
 }
 
-// The sum of squares of at most kFewCols elements, in promise B. A lane adds at most 8 terms, so four lanes are added
-// in f32 before they are widened: that leaves a quarter of the conversions, which short rows spend most of their time
-// on.
+// The sum of squares of at most kFewCols elements, in promise B. A lane adds at most 8 terms, so four lanes
+// are added in f32 before they are widened: that leaves a quarter of the conversions, which short rows spend
+// most of their time on.
 inline constexpr size_t kFewCols = 512;
 template <class Source>
 HWY_INLINE double SumOfFewSquares(const Source& source, size_t cols) {

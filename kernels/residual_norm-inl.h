@@ -1,5 +1,5 @@
-// Residual sum and norm of a row in one go: the sum is formed, a chunk at a time, in the visit that takes the
-// statistics.
+// Residual sum and norm of a row in one go: the sum is formed, a chunk at a time, in the visit that
+// takes the statistics.
 
 #include "kernels/residual_norm.h"
 

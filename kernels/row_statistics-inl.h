@@ -26,8 +26,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 // A row that is formed a piece at a time: a residual sum, a row scaled into the range of f32.
 class RowPieces {
  public:
-  // Elements begin .. begin + count as f32, either in `buffer` or where they are. count <= kChunk, the room in
-  // `buffer`.
+  // Elements begin .. begin + count as f32, either in `buffer` or where they are. count <= kChunk,
+  // the room in `buffer`.
   virtual const float* Piece(size_t begin, size_t count, float* buffer) const = 0;
 
  protected:
@@ -136,9 +136,9 @@ struct Moments {
   double variance;
 };
 
-// 1 / sqrt(variance + eps). The eps of a row that is scaled down may have a root beyond f32; such a row has no variance
-// that f32 could hold, so every distance is 0 and any finite factor does. Zero variance without eps gives Inf, hence
-// NaN.
+// 1 / sqrt(variance + eps). The eps of a row that is scaled down may have a root beyond f32; such a row has no
+// variance that f32 could hold, so every distance is 0 and any finite factor does. Zero variance without eps
+// gives Inf, hence NaN.
 float InvStddev(double square);
 
 LayerFactors MakeFactors(float shift, double delta, float inv_stddev, float scale);

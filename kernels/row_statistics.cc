@@ -1,10 +1,10 @@
 // Statistics of rows with range handling: mean square for RMSNorm; corrected two-pass moments for LayerNorm.
 //
 // LayerNorm: pass 1 gives a rough mean m0; pass 2 sums d = x - m0 and d^2; the correction is delta = mean(d), the
-// variance mean(d^2) - delta^2; applied is (x - m0) - delta. d is small and mostly exact however far the mean is from
-// 0, so neither the rounding of the mean nor a cancellation between large squares reaches the result. Pass 1 reads 64
-// elements; where their mean turns out to be more than half a standard deviation off, it is done again over the whole
-// row.
+// variance mean(d^2) - delta^2; applied is (x - m0) - delta. d is small and mostly exact however far the mean is
+// from 0, so neither the rounding of the mean nor a cancellation between large squares reaches the result. Pass 1
+// reads 64 elements; where their mean turns out to be more than half a standard deviation off, it is done again
+// over the whole row.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -91,8 +91,8 @@ struct TileB {
   size_t offset3;
 };
 
-// C[r][v * N + lane] += sum over t < terms of a[r * a_stride + t * kStep] * B[t][v][lane], r < kRows, v < kVecs (1, 2,
-// 4).
+// C[r][v * N + lane] += sum over t < terms of a[r * a_stride + t * kStep] * B[t][v][lane], r < kRows,
+// v < kVecs (1, 2, 4).
 template <size_t kRows, size_t kVecs, size_t kStep = 1, class D, class T>
 void AddTile(D df, const float* HWY_RESTRICT a, size_t a_stride, size_t terms, const TileB<T>& tile_b,
              float* HWY_RESTRICT c, size_t c_stride) {

@@ -34,8 +34,8 @@ inline constexpr size_t kMaxTokenBytes = size_t{1} << 16;
 inline constexpr size_t kMaxMerges = size_t{1} << 25;
 inline constexpr int kMaxTokenizerDepth = 16;  // Sequence in Sequence, in a tokenizer.json.
 inline constexpr size_t kMaxTextBytes = 0x7FFFFFFF;
-// Far above what the known pre-tokenizers need (their steps are linear), low enough to stop a hostile expression in
-// seconds.
+// Far above what the known pre-tokenizers need (their steps are linear), low enough to stop a hostile
+// expression in seconds.
 inline constexpr uint32_t kMaxRegexSteps = 20'000'000;
 inline constexpr uint32_t kMaxRegexDepth = 1'000'000;
 inline constexpr uint32_t kMaxRegexHeapKib = 256 * 1024;

@@ -46,8 +46,8 @@ inline ExactMoments MomentsOf(const Exact& x) {
   return moments;
 }
 
-/// (x - mean) / sqrt(variance + eps); nothing where the mean is more than 10^6 standard deviations from 0, or where it
-/// is 0/0.
+/// (x - mean) / sqrt(variance + eps); nothing where the mean is more than 10^6 standard deviations from 0,
+/// or where it is 0/0.
 inline Exact ExactLayerNorm(const Exact& x, long double eps) {
   const ExactMoments moments = MomentsOf(x);
   const long double stddev = std::sqrt(moments.variance + eps);

@@ -73,10 +73,9 @@ size_t AttentionScratchBytes(size_t n_rows, size_t head_dim, DType cache_type);
 ///           order, though neighbouring rows should have near ends; scratch: AttentionScratchBytes, any alignment.
 ///           A row that sees nothing gives zeros. `out` must not overlap the other arrays.
 /// Accuracy  f32 throughout: scores sum head_dim products in order, the maximum is subtracted, chunks of 256 positions
-/// are
-///           merged in ascending order by a streaming softmax; tolerances as in tests/kernels/attention_test.cc. Scores
-///           of any finite size are fine; a NaN in what a row sees makes that row NaN, and positions it does not see
-///           never reach it.
+///           are merged in ascending order by a streaming softmax; tolerances as in tests/kernels/attention_test.cc.
+///           Scores of any finite size are fine; a NaN in what a row sees makes that row NaN, and positions it does not
+///           see never reach it.
 /// Bits      do not depend on the other rows or on the split; the same on every target with fused multiply-add.
 /// Threads   reentrant; does not allocate, print or throw.
 /// Source    Vaswani et al. 2017, eq. 1; Milakov and Gimelshein 2018 for the streaming softmax.

@@ -1,6 +1,6 @@
-// RMSNorm in two halves: whoever writes a row leaves sums of squares of it, and whoever packs it for a product applies
-// 1 / rms and the gain on the way, so that the normalized row is never written and no norm waits for a barrier of its
-// own.
+// RMSNorm in two halves: whoever writes a row leaves sums of squares of it, and whoever packs it for a product
+// applies 1 / rms and the gain on the way, so that the normalized row is never written and no norm waits for a
+// barrier of its own.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,7 @@ float InvRmsOfSquares(const double* sums, size_t cols, float eps);
 ///
 /// Shapes    gain: [cols]; factors: [n], or null for ones with kInt8; the others as for PackActivations.
 /// Accuracy  kInt8: codes are those of gain * x, and the factor goes into the scale; next to a norm before the pack
-/// only
-///           ties may fall otherwise. A block counts as zeros when max|gain * x| < 1e-30. kF32: two roundings.
+///           only ties may fall otherwise. A block counts as zeros when max|gain * x| < 1e-30. kF32: two roundings.
 void PackNormalized(ActivationFormat format, const float* x, size_t x_stride, size_t cols, size_t begin, size_t end,
                     size_t n, const float* gain, const float* factors, void* pack);
 

@@ -77,8 +77,8 @@ struct Inspection {
 };
 
 /// Reads the header of a model file; a well-formed file that cannot be run is a success with `supported` false.
-/// Errors: kNotFound, kIo; kBadModel for a damaged file; kUnsupported for versions and tensor types that are not read.
-/// Thread-safe.
+/// Errors: kNotFound, kIo; kBadModel for a damaged file; kUnsupported for versions and tensor types that are
+/// not read. Thread-safe.
 Result<Inspection> Inspect(const std::string& path, const InspectOptions& options = {});
 
 /// The same for a GGUF file in memory, aligned to 8 bytes; `name` stands for the path.

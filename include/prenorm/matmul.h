@@ -21,8 +21,8 @@ struct WeightMatrix {
 /// Rows of one interleave group on the active target: 16 with 512-bit vectors, 8 with 256, 4 with 128.
 size_t RowGroup();
 
-/// True for the types that InterleaveRows permutes. Others (F32, F16, BF16 and rare formats) are used row-major as they
-/// are.
+/// True for the types that InterleaveRows permutes. Others (F32, F16, BF16 and rare formats) are used
+/// row-major as they are.
 bool CanInterleave(DType type);
 
 /// Permutes the bytes of each group of RowGroup() rows in place, so that one vector load serves all rows of the group.
@@ -51,23 +51,24 @@ size_t ActivationBytes(ActivationFormat format, size_t cols, size_t n);
 /// Rows per tile of the pack: threads that share a pack split at multiples of it.
 size_t PackTile();
 
-/// Packs rows [begin, end) of the `n` rows of x once for every matrix of this width (for kInt8: whatever its quantized
-/// type).
+/// Packs rows [begin, end) of the `n` rows of x once for every matrix of this width (for kInt8: whatever
+/// its quantized type).
 ///
-/// Shapes    x: [n, cols], row t at t * x_stride elements; pack: ActivationBytes(format, cols, n) bytes, other rows
-/// untouched. Requires  begin a multiple of PackTile(); end too, or end == n. Accuracy  kInt8: code = x * (127 / max|x|
-/// of the block) to nearest even; equal bits on every target. A block with
+/// Shapes    x: [n, cols], row t at t * x_stride elements; pack: ActivationBytes(format, cols, n) bytes,
+///           other rows untouched.
+/// Requires  begin a multiple of PackTile(); end too, or end == n.
+/// Accuracy  kInt8: code = x * (127 / max|x| of the block) to nearest even; equal bits on every target. A block with
 ///           max|x| < 1e-30 counts as zeros; NaN or Inf in a block makes its products NaN or Inf.
 /// Threads   disjoint ranges may run at once.
 void PackActivations(ActivationFormat format, const float* x, size_t x_stride, size_t cols, size_t begin, size_t end,
                      size_t n, void* pack);
 
-/// out[t][r] = (accumulate ? out[t][r] : 0) + sum over c of w[r][c] * x[t][c], for t in [0, n), r in [row_begin,
-/// row_end).
+/// out[t][r] = (accumulate ? out[t][r] : 0) + sum over c of w[r][c] * x[t][c], for t in [0, n), r in
+/// [row_begin, row_end).
 ///
-/// Shapes    pack: made for (w.cols, n) in ActivationFormatOf(w.type); out: row t at t * out_stride elements, indexed
-/// by r. Accuracy  quantized: integer dots per block are exact, then one f32 multiply-add per block in ascending order
-/// of c.
+/// Shapes    pack: made for (w.cols, n) in ActivationFormatOf(w.type); out: row t at t * out_stride
+///           elements, indexed by r.
+/// Accuracy  quantized: integer dots per block are exact, then one f32 multiply-add per block in ascending order of c.
 ///           The bits of an element depend on its row of w and of x alone: not on n, the row range, tiles or
 ///           interleaving, and are equal on all targets that have FMA. F32, F16, BF16: 16 partial sums by c mod 16,
 ///           then a fixed tree.

@@ -35,8 +35,7 @@ constexpr size_t PanelRowFloats(size_t cols) { return 16 * cols; }
 /// one packed panel. Twice as fast as MatMul with scratch memory for a hundred rows of x.
 ///
 /// Shapes    panel: [cols, kPanelRows], aligned to 64 bytes for speed; x: [n, cols]; bias: [rows] or null; out: row t
-/// at
-///           t * out_stride elements; rows: those of the panel that are wanted, at most kPanelRows.
+///           at t * out_stride elements; rows: those of the panel that are wanted, at most kPanelRows.
 /// Accuracy  one chain of multiply-adds in ascending c: the bits of an element depend on its row and on x[t] alone, and
 ///           are equal on all targets that have FMA. They are not those of MatMul, which has 16 chains.
 /// Threads   disjoint parts of `out` may be written at once. Does not allocate, print or throw.

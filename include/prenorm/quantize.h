@@ -12,18 +12,17 @@
 
 namespace prenorm {
 
-/// True for the types that QuantizeRow writes: F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K,
-/// Q6_K.
+/// True for the types that QuantizeRow writes: F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K, Q6_K.
 bool CanQuantize(DType type);
 
 /// Encodes one row.
 ///
 /// Shapes    x: [cols]; blocks: RowBytes(type, cols) bytes, any alignment; they must not overlap.
 /// Requires  CanQuantize(type); cols is a multiple of its block length; x is finite (other values give some codes).
-/// Accuracy  F16, BF16: to nearest, ties to even. Q8_0, Q4_0, Q4_1, Q5_0, Q5_1: bit for bit as the `gguf` Python
-/// package
-///           (gguf.quants.quantize). Q4_K, Q5_K, Q6_K: for each sub-block the scale (and minimum) of least squared
-///           error among a few candidates, then once more for the scales as they are stored; same bits everywhere.
+/// Accuracy  F16, BF16: to nearest, ties to even. Q8_0, Q4_0, Q4_1, Q5_0, Q5_1: bit for bit as the `gguf`
+///           Python package (gguf.quants.quantize). Q4_K, Q5_K, Q6_K: for each sub-block the scale (and
+///           minimum) of least squared error among a few candidates, then once more for the scales as they are
+///           stored; same bits everywhere.
 /// Threads   reentrant; does not allocate, print or throw.
 /// Source    block layouts of the GGUF specification and ggml; the search is our own.
 void QuantizeRow(DType type, const float* x, size_t cols, void* blocks);
@@ -34,8 +33,8 @@ struct QuantizeOptions {
   /// layers, for the value and down projections. Where rows are no multiple of 256, Q5_0, Q5_1 and Q8_0 take the places
   /// of Q4_K, Q5_K and Q6_K, and the report says so.
   std::string recipe = "Q4_K_M";
-  /// Called several times a second with the share done in [0, 1], always by the calling thread; return false to cancel
-  /// (kCancelled).
+  /// Called several times a second with the share done in [0, 1], always by the calling thread; return false to
+  /// cancel (kCancelled).
   std::function<bool(float)> progress;
   /// 0 means DefaultThreads(). The file does not depend on it.
   int threads = 0;

@@ -47,8 +47,8 @@ struct SessionOptions {
   /// Logits that do not depend on how a prompt is cut, for F32, F16 and BF16 weights too (for quantized ones they never
   /// do): oneDNN, where there is one, takes no products.
   bool deterministic = false;
-  /// Prompt tokens evaluated together. Bounds the memory of activations; does not change any logit of quantized
-  /// weights.
+  /// Prompt tokens evaluated together. Bounds the memory of activations; does not change any logit
+  /// of quantized weights.
   size_t chunk = 512;
 };
 
@@ -83,9 +83,9 @@ class Session {
   Status Rewind(size_t position, std::span<const float> logits = {});
 
   /// Keeps what the session holds of `prompt`, the longest beginning that both share, and forgets the rest: after
-  /// Eval(prompt.subspan(n)), n the result, the session has evaluated `prompt`. n is at most prompt.size() - 1, so that
-  /// the Eval gives logits; it is prompt.size() where the session holds exactly `prompt` and has its logits. Errors:
-  /// kBusy.
+  /// Eval(prompt.subspan(n)), n the result, the session has evaluated `prompt`. n is at most prompt.size() - 1,
+  /// so that the Eval gives logits; it is prompt.size() where the session holds exactly `prompt` and has its
+  /// logits. Errors: kBusy.
   Result<size_t> ReusePrefix(std::span<const TokenId> prompt);
 
   /// Takes over the first `position` tokens of `other` with their keys and values, instead of what the session held;

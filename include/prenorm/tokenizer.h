@@ -49,11 +49,10 @@ class Tokenizer {
   /// The ids of a text.
   ///
   /// Text    UTF-8. Each maximal ill-formed part (Unicode 15, 3.9, "U+FFFD substitution of maximal subparts") is read
-  /// as
-  ///         U+FFFD; all else is tokenized normally. "" has no ids but those of add_special.
+  ///         as U+FFFD; all else is tokenized normally. "" has no ids but those of add_special.
   /// Length  up to 2^31 - 1 bytes; time is O(n log n), stack use is constant.
-  /// Errors  kInvalidArgument for a longer text; kUnsupported where a regular expression of the model gives up on it;
-  ///         kOutOfMemory.
+  /// Errors  kInvalidArgument for a longer text; kUnsupported where a regular expression of the model gives up
+  ///         on it; kOutOfMemory.
   Result<std::vector<TokenId>> Encode(std::string_view text, const EncodeOptions& options = {}) const;
 
   /// As Encode of the joined text, but a marker becomes a control id only where it lies wholly in segments that

@@ -45,9 +45,8 @@ struct Verification {
 ///
 /// Each operator gets the engine's own input, so that an error shows where it arises and not in what follows.
 /// Tolerance   1e-4 where nothing is rounded; quantized products 1e-2, attention 5e-3 with a cache of f16, 4e-2 of
-/// bf16:
-///             an element that lies between two codes may fall to either side. Measured on three real models: 2.5e-3
-///             for the worst such element, 1e-6 to 4e-5 otherwise.
+///             bf16: an element that lies between two codes may fall to either side. Measured on three real models:
+///             2.5e-3 for the worst such element, 1e-6 to 4e-5 otherwise.
 /// Memory      about tokens * layers * (4 dim + 4 ffn_dim) * 4 bytes.
 /// Errors      kInvalidArgument for a session that is not empty or no tokens; those of Session::Eval and of reading the
 ///             file; kCancelled. A departure is no error.

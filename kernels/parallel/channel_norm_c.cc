@@ -1,5 +1,4 @@
-// C interface of GroupNorm, InstanceNorm, BatchNorm and PowerNorm: types at run time to the instances of
-// variants.inc.
+// C interface of GroupNorm, InstanceNorm, BatchNorm and PowerNorm: types at run time to the instances of variants.inc.
 #include "kernels/channel_check.h"
 #include "kernels/parallel/channel_norm_c.h"
 #include "kernels/parallel/norm_c_util.h"

@@ -71,8 +71,8 @@ class Template {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Whether templates may make markers of this role's name, as "<|" + role + "|>": it is one of a fixed list, not free
-/// text.
+/// Whether templates may make markers of this role's name, as "<|" + role + "|>": it is one of a fixed
+/// list, not free text.
 bool IsKnownRole(std::string_view role);
 
 }  // namespace prenorm::chat_template

@@ -27,9 +27,9 @@ class Guesser {
   virtual uint64_t CostNs() const { return 0; }
 };
 
-/// What followed the last 4, else 3, else 2 tokens the last time they occurred (Saxena 2023, prompt lookup decoding).
-/// A guess that reaches the end of the sequence goes on with itself, so that a short cycle is guessed as long as it
-/// lasts.
+/// What followed the last 4, else 3, else 2 tokens the last time they occurred (Saxena 2023, prompt lookup
+/// decoding). A guess that reaches the end of the sequence goes on with itself, so that a short cycle is guessed
+/// as long as it lasts.
 class LookupGuesser : public Guesser {
  public:
   void Append(TokenId token) override;

@@ -68,8 +68,8 @@ class TensorSource {
   /// Opened with FileAccess::kMapPrivate.
   bool is_private_mapping() const { return !files_.empty() && files_.front().is_private_mapping(); }
 
-  /// kMapPrivate: moves all tensors but those in `kept` out of the mapping (MappedFile::Detach). They must be filled
-  /// afterwards.
+  /// kMapPrivate: moves all tensors but those in `kept` out of the mapping (MappedFile::Detach). They must
+  /// be filled afterwards.
   Status DetachTensors(std::span<const TensorInfo* const> kept);
   /// Reads bytes [begin, end) of a detached tensor from its file. Different ranges may be read at the same time.
   Status Fill(const TensorInfo& tensor, size_t begin, size_t end);

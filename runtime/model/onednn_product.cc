@@ -1,10 +1,10 @@
 // Loads oneDNN, keeps a primitive for each shape and thread.
 //
-// Measured with one thread of a Sapphire Rapids, bf16 by AMX, 576 columns: tiles of 128 tokens and 64 rows whose result
-// is dense and whose weights were reordered before 870 Gop/s, so 435 with both planes; a result with a stride, as out
-// has it, 280 to 480, because oneDNN 3.2 then takes another implementation; weights in the order of the file take
-// a half longer. oneDNN in f32 31, our own panels in f32 about 70: F32 and F16 weights, and machines without AMX, keep
-// our own.
+// Measured with one thread of a Sapphire Rapids, bf16 by AMX, 576 columns: tiles of 128 tokens and 64 rows whose
+// result is dense and whose weights were reordered before 870 Gop/s, so 435 with both planes; a result with a
+// stride, as out has it, 280 to 480, because oneDNN 3.2 then takes another implementation; weights in the order of
+// the file take a half longer. oneDNN in f32 31, our own panels in f32 about 70: F32 and F16 weights, and machines
+// without AMX, keep our own.
 #include "runtime/model/onednn_product.h"
 
 #include <algorithm>

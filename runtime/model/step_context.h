@@ -1,5 +1,5 @@
-// What one thread of a forward step knows, and the stages that it runs. Stages end with a barrier unless they say
-// otherwise.
+// What one thread of a forward step knows, and the stages that it runs. Stages end with a barrier unless
+// they say otherwise.
 #pragma once
 
 #include <atomic>
@@ -56,8 +56,8 @@ struct StepContext {
     // A norm of the sum rewrites x, whose squares nobody sums.
     return step.deferred_norm && !moved && block.norm == NormKind::kRms && block.norm_behind == NormBehind::kBranch;
   }
-  /// Threads split the rows of products at multiples of this: whole interleave groups, blocks of squares, pieces of
-  /// oneDNN.
+  /// Threads split the rows of products at multiples of this: whole interleave groups, blocks of
+  /// squares, pieces of oneDNN.
   size_t row_unit() const;
 
   /// Calls work(i) for the pieces [0, count) of a batch's stage that this thread is the first to take: one that the
@@ -125,9 +125,9 @@ inline void Normalize(const StepContext& context, OpSite site, const NormWeights
 StepBuffers::Packed NormAndPack(StepContext& context, OpSite site, const NormWeights& norm,
                                 std::span<const Product> products);
 
-/// What a deferred norm needs of one token's x, from elements [begin, end) that this thread has just written: begin is
-/// a multiple of kSquaresBlock, end too or dim. Nothing unless norms are deferred. `norm_site`: of the norm that
-/// follows.
+/// What a deferred norm needs of one token's x, from elements [begin, end) that this thread has just written:
+/// begin is a multiple of kSquaresBlock, end too or dim. Nothing unless norms are deferred. `norm_site`: of
+/// the norm that follows.
 void SumSquaresOfX(StepContext& context, OpSite norm_site, Range elements);
 
 /// `rows` of `input` [n, width] packed in each format that some product wants. No barrier, no event.

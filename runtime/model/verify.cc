@@ -60,8 +60,8 @@ Result<std::unique_ptr<ModelParts>> LoadStored(const Model& model) {
 
 constexpr float kRounding = 0x1p-22f;  // Of a sum x + branch, as a share of x: no error of the branch.
 
-// Largest distance, and largest share of its row's greatest element, both without `base`, the x that a branch was added
-// to.
+// Largest distance, and largest share of its row's greatest element, both without `base`, the x that a
+// branch was added to.
 void Compare(const Rows& found, const Rows& expected, const Rows* base, OpDeviation& out) {
   for (size_t t = 0; t < expected.n; ++t) {
     double most = 0.0, distance = 0.0;

@@ -17,8 +17,8 @@ struct Range {
   size_t size() const { return end - begin; }
 };
 
-/// Part `part` of `parts` of [0, count), in whole multiples of `multiple` but for the last; parts differ by one
-/// multiple.
+/// Part `part` of `parts` of [0, count), in whole multiples of `multiple` but for the last; parts
+/// differ by one multiple.
 Range SplitEvenly(size_t count, size_t multiple, size_t part, size_t parts);
 
 /// Sense-reversing barrier. Waiters spin for a moment (if every thread has a processor), then sleep in the kernel; they

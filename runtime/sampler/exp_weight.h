@@ -1,5 +1,5 @@
-// e^x for sampling weights: plain float code that compilers vectorize for the baseline CPU, with the same bits
-// everywhere.
+// e^x for sampling weights: plain float code that compilers vectorize for the baseline CPU, with the
+// same bits everywhere.
 #pragma once
 
 #include <bit>

@@ -29,8 +29,8 @@ double TotalWeight(const std::vector<Candidate>& candidates) {
 
 bool Heavier(const Candidate& a, const Candidate& b) { return a.score != b.score ? a.score > b.score : a.id < b.id; }
 
-// The k-th largest score, by a heap of the k best so far: most scores lose against its smallest and cost one
-// comparison.
+// The k-th largest score, by a heap of the k best so far: most scores lose against its smallest and
+// cost one comparison.
 float KthLargest(std::span<const float> scores, size_t k) {
   std::vector<float> best(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(k));
   std::make_heap(best.begin(), best.end(), std::greater<>());
@@ -131,9 +131,9 @@ std::span<const Candidate> FilterLogits(const SamplerOptions& options, std::span
     weights.resize(logits.size());
     for (size_t i = 0; i < logits.size(); ++i) weights[i] = ExpWeight(logits[i]);
     const double total = SumWeights(weights, [](float w) { return static_cast<double>(w); });
-    // All tokens lighter than (1 - top_p) * total / vocab_size weigh less than 1 - top_p together, so top-p drops each
-    // of them; a hair less than that bound leaves room for rounding. Min-p compares with the highest weight, which
-    // is 1.
+    // All tokens lighter than (1 - top_p) * total / vocab_size weigh less than 1 - top_p together, so top-p
+    // drops each of them; a hair less than that bound leaves room for rounding. Min-p compares with the highest
+    // weight, which is 1.
     double lightest = options.min_p;
     if (options.top_p < 1.0f) {
       lightest = (1.0 - static_cast<double>(options.top_p)) * total / static_cast<double>(logits.size()) * 0.999;

@@ -25,8 +25,8 @@ class Bpe : public TextModel {
     constexpr size_t kBlock = 32;
     std::array<uint64_t, 2 * kBlock> hashes;
     std::string joined;
-    // Vocabularies made by training list the results of the merges in their order: then the id is known without a
-    // search.
+    // Vocabularies made by training list the results of the merges in their order: then the id is
+    // known without a search.
     TokenId guess = -1;
     for (size_t begin = 0; begin < spec.merges.size(); begin += kBlock) {
       const size_t n = std::min(kBlock, spec.merges.size() - begin);

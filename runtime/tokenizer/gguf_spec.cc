@@ -1,5 +1,5 @@
-// Reading tokenizer.ggml.* into a TokenizerSpec. What a kind of tokenizer implies where the keys are silent is said
-// here.
+// Reading tokenizer.ggml.* into a TokenizerSpec. What a kind of tokenizer implies where the keys are
+// silent is said here.
 #include "runtime/tokenizer/gguf_spec.h"
 
 #include <algorithm>

@@ -8,9 +8,9 @@
 
 namespace prenorm {
 
-/// Reads the text of a tokenizer.json (models BPE, WordPiece, Unigram). The result owns what it needs; `source` names
-/// the file in messages. Errors: kBadModel for ill-formed JSON or members; kUnsupported for parts Prenorm does not
-/// know.
+/// Reads the text of a tokenizer.json (models BPE, WordPiece, Unigram). The result owns what it needs;
+/// `source` names the file in messages. Errors: kBadModel for ill-formed JSON or members; kUnsupported for
+/// parts Prenorm does not know.
 Result<TokenizerSpec> SpecFromTokenizerJson(std::string_view json, const std::string& source);
 
 /// Reads tokenizer.json of `folder`, tokenizer.model or vocab.txt, the first that is there, then BOS and end tokens

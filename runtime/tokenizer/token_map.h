@@ -14,9 +14,9 @@
 
 namespace prenorm {
 
-/// Mixes all bits of x into all bits of the result (the finalizer of MurmurHash3). One multiplication is not enough:
-/// the two halves of a word are often equal (see HashBytes) and cancelled each other, so that slots filled in long
-/// runs.
+/// Mixes all bits of x into all bits of the result (the finalizer of MurmurHash3). One multiplication is not
+/// enough: the two halves of a word are often equal (see HashBytes) and cancelled each other, so that slots
+/// filled in long runs.
 inline uint64_t MixBits(uint64_t x) {
   x ^= x >> 33;
   x *= 0xFF51AFD7ED558CCDu;

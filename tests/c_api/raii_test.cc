@@ -1,5 +1,5 @@
-// The C++17 layer: its answers are those of the C interface, its errors are exceptions, and exceptions of callbacks
-// pass.
+// The C++17 layer: its answers are those of the C interface, its errors are exceptions, and
+// exceptions of callbacks pass.
 #include "prenorm/prenorm.hpp"
 
 #include <gtest/gtest.h>

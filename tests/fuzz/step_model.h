@@ -1,5 +1,5 @@
-// What a fuzzed model must stand once it has been built: a prompt, a step, and being stored; or a text, if it is an
-// encoder.
+// What a fuzzed model must stand once it has been built: a prompt, a step, and being stored; or a text,
+// if it is an encoder.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Products from packed panels against sums in f64, on every target; bits that depend on a row of weights and one of x
-// alone.
+// Products from packed panels against sums in f64, on every target; bits that depend on a row of weights
+// and one of x alone.
 #include "prenorm/matmul_panels.h"
 
 #include <gtest/gtest.h>

@@ -5,8 +5,8 @@
 
 namespace prenorm {
 
-/// Process-wide, any thread. Memory that the OpenMP runtime and the dynamic linker ask for never fails: they end the
-/// process.
+/// Process-wide, any thread. Memory that the OpenMP runtime and the dynamic linker ask for never fails:
+/// they end the process.
 struct FailingMalloc {
   /// From now on the n-th allocation fails, once; n = 0: none.
   static void FailAt(uint64_t n);

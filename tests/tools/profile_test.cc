@@ -198,8 +198,8 @@ TEST(TurnsTest, EveryWayRunsInEveryRoundAndTheSessionStaysWhereItWas) {
   uint64_t norms = 0;
   for (const OpRow& row : totals.Rows())
     norms += row.site == OpSite::kFinalNorm && row.kind == OpKind::kNorm ? row.calls : 0;
-  // Four rounds and the one that warms up; on one thread at least, for the machine may be busy, and in two parts at
-  // most.
+  // Four rounds and the one that warms up; on one thread at least, for the machine may be busy, and
+  // in two parts at most.
   EXPECT_GE(norms, 5u);
   EXPECT_LE(norms, 2u * 5u * static_cast<uint64_t>(session->threads()));
 }

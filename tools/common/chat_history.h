@@ -34,8 +34,8 @@ class ChatHistory {
 
   /// {"schema": 1, "messages": [{"role", "content", ...}]}, in one file. Errors: kIo.
   Status Save(const std::string& path) const;
-  /// Replaces everything. Errors: kNotFound, kIo; kInvalidArgument for a file of another form; then nothing has
-  /// changed.
+  /// Replaces everything. Errors: kNotFound, kIo; kInvalidArgument for a file of another form; then
+  /// nothing has changed.
   Status Load(const std::string& path);
 
  private:

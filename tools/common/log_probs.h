@@ -9,8 +9,8 @@ namespace prenorm::tools {
 /// logits[i] - log(sum of exp(logits)), in f64; in place, rounded to f32 at the end. Requires a value.
 void LogSoftmax(float* logits, size_t count);
 
-/// Sum of p (log p - log q) over two rows of log-probabilities, in f64, p being the reference; terms with p of 0 count
-/// 0.
+/// Sum of p (log p - log q) over two rows of log-probabilities, in f64, p being the reference; terms
+/// with p of 0 count 0.
 double KlDivergence(const float* log_p, const float* log_q, size_t count);
 
 /// Mean, tail and agreement of many positions.

@@ -1,5 +1,5 @@
-// Random numbers by SplitMix64 (Steele, Lea and Flood 2014): the standard library's distributions differ between
-// vendors.
+// Random numbers by SplitMix64 (Steele, Lea and Flood 2014): the standard library's distributions
+// differ between vendors.
 #include "tools/common/norm_corpus.h"
 
 #include <algorithm>

@@ -24,8 +24,8 @@ std::vector<std::string> Split(const std::string& text, char separator) {
 bool IsSwitch(const OptionSpec& spec) { return std::holds_alternative<bool Options::*>(spec.field); }
 bool IsList(const OptionSpec& spec) { return std::holds_alternative<std::vector<std::string> Options::*>(spec.field); }
 
-// Every name under which an option is understood: those of the table, and long ones with '_' as Hugging Face writes
-// them.
+// Every name under which an option is understood: those of the table, and long ones with '_' as
+// Hugging Face writes them.
 std::vector<std::string> AllNames(const OptionSpec& spec) {
   std::vector<std::string> names = Split(spec.names, ',');
   for (const std::string& alias : Split(spec.aliases, ',')) names.push_back(alias);

@@ -32,8 +32,8 @@ Result<std::string> ReadAll(int fd, const std::string& name) {
   }
 }
 
-// Whether something is piped or redirected in. Terminals and devices such as /dev/null are not read, nor is a closed
-// input.
+// Whether something is piped or redirected in. Terminals and devices such as /dev/null are not read,
+// nor is a closed input.
 bool InputIsPiped() {
   struct stat info {};
   if (fstat(STDIN_FILENO, &info) != 0) return false;

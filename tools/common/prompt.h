@@ -9,8 +9,8 @@
 
 namespace prenorm::tools {
 
-/// The text that the options and standard input make together; nothing when none was given at all (a terminal as
-/// input).
+/// The text that the options and standard input make together; nothing when none was given at all (a
+/// terminal as input).
 ///
 /// --file is taken byte for byte, "-" being standard input. --prompt stays as typed, unless --escape is given. Piped
 /// input is the text, byte for byte, or stands before --prompt with one newline between. Input that is empty or closed

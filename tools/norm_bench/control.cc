@@ -26,8 +26,8 @@ void ControlNormLoop(const float* x, const float* gain, float* out, size_t cols)
     any0 = hn::Or(any0, hn::LoadU(df, x + i));
     any1 = hn::Or(any1, hn::LoadU(df, x + i + N));
   }
-  // The second loop needs the result of the first, as a norm does. A zero that the compiler knew would end the first
-  // loop.
+  // The second loop needs the result of the first, as a norm does. A zero that the compiler knew would
+  // end the first loop.
   static volatile float no_bits = 0.0f;
   const auto zero = hn::And(hn::Or(any0, any1), hn::Set(df, no_bits));
   for (size_t i = 0; i + 2 * N <= cols; i += 2 * N) {

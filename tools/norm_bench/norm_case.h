@@ -41,8 +41,8 @@ struct NormCase {
 /// The cases that the goals of the normalization layer speak of; `threads` is what "all" means.
 std::vector<NormCase> GoalCases(size_t threads);
 
-/// Every row operator x 7 widths x 4 row counts x types x {1, threads} where hot, and the other cache modes for one
-/// row.
+/// Every row operator x 7 widths x 4 row counts x types x {1, threads} where hot, and the other
+/// cache modes for one row.
 std::vector<NormCase> GridCases(size_t threads);
 
 /// Memory whose first byte begins a page.

@@ -36,8 +36,8 @@ struct ProfileRow {
   const char* bound = "";  ///< "memory", "compute", "latency"; "wait" for barriers.
 };
 
-/// A difference of two ways to run the same token, measured in turns: medians, and a 95 % interval of the median
-/// difference.
+/// A difference of two ways to run the same token, measured in turns: medians, and a 95 % interval of
+/// the median difference.
 struct Turns {
   double a_ns = 0;
   double b_ns = 0;

@@ -24,8 +24,8 @@ class SvgCanvas {
   /// `classes` name styles of the sheet that Finish adds: "title", "head", "text", "small", "mono", "axis", "grid";
   /// `anchor`: "start", "middle" or "end".
   void Text(double x, double y, std::string_view text, const char* classes = "text", const char* anchor = "start");
-  /// `hint` is shown when the pointer rests on it; "" for none. `fill` is a colour, or a class where it starts with
-  /// '.'.
+  /// `hint` is shown when the pointer rests on it; "" for none. `fill` is a colour, or a class where
+  /// it starts with '.'.
   void Rect(double x, double y, double width, double height, const std::string& fill, std::string_view hint = "");
   void Line(double x1, double y1, double x2, double y2, const char* classes = "axis");
   void Circle(double x, double y, double radius, const std::string& fill, std::string_view hint);

@@ -1,5 +1,5 @@
-// Costs come from whole tokens with and without norms, not from events: work that is fused into a product shows only
-// so.
+// Costs come from whole tokens with and without norms, not from events: work that is fused into a
+// product shows only so.
 #include "tools/profile/variants.h"
 
 #include <algorithm>

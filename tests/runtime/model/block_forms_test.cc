@@ -1,6 +1,6 @@
 // Ways to place norms and to join branches: settings of one block description, each against plain torch
-// (tests/golden/make_blocks.py). A text goes through as a batch, and again with its tokens one by one where that is
-// causal.
+// (tests/golden/make_blocks.py). A text goes through as a batch, and again with its tokens one by one
+// where that is causal.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
