@@ -79,7 +79,7 @@ HWY_INLINE void AddFloatTile(const T* HWY_RESTRICT w, size_t w_stride, const flo
 #define PRENORM_LOAD_X(j) LoadF32(df, x + j * x_stride, i)
 #define PRENORM_LOAD_N_W(r) LoadNF32(df, w + r * w_stride, i, count - i)
 #define PRENORM_LOAD_N_X(j) LoadNF32(df, x + j * x_stride, i, count - i)
-        size_t i = first;
+    size_t i = first;
     for (; i + N <= count; i += kPartialSums) {
       PRENORM_STEP(PRENORM_LOAD_W, PRENORM_LOAD_X)
     }

@@ -2,12 +2,23 @@
 #include "prenorm/output_file.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
 
 namespace prenorm {
+namespace {
+
+// Of its own for every file under way: two that are written to one place at once must not mix.
+std::string TemporaryName(const std::string& place) {
+  static std::atomic<unsigned> next{0};
+  return place + "." + std::to_string(getpid()) + "-" + std::to_string(next++) + ".partial";
+}
+
+}  // namespace
 
 Status OutputFile::Failed() const {
   return Status(StatusCode::kIo, "a file cannot be written\n'" + path_ + "': " +
@@ -28,7 +39,7 @@ Result<OutputFile> OutputFile::Create(const std::string& path) {
     errno = EISDIR;
     return output.Failed();
   }
-  if (!exists || S_ISREG(info.st_mode)) output.temporary_ = output.place_ + ".partial";
+  if (!exists || S_ISREG(info.st_mode)) output.temporary_ = TemporaryName(output.place_);
   const std::string& name = output.temporary_.empty() ? output.place_ : output.temporary_;
   output.file_.reset(std::fopen(name.c_str(), "wbe"));
   if (output.file_ == nullptr) return output.Failed();

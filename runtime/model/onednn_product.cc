@@ -50,16 +50,15 @@ namespace {
 
 // The functions in use, found by name in the library.
 struct Api {
-#define PRENORM_ONEDNN_FUNCTIONS(F)                                                                                   \
-  F(version)                                                                                                          \
-  F(engine_create)                                                                                                    \
-  F(stream_create)                                                                                                    \
-  F(memory_desc_create_with_strides) F(memory_desc_create_with_tag) F(memory_desc_clone) F(memory_desc_destroy)       \
-      F(primitive_attr_create) F(primitive_attr_destroy) F(primitive_attr_set_post_ops) F(post_ops_create)            \
-          F(post_ops_destroy) F(post_ops_append_sum) F(matmul_primitive_desc_create) F(reorder_primitive_desc_create) \
-              F(primitive_desc_query) F(primitive_desc_query_md) F(primitive_desc_destroy) F(primitive_create)        \
-                  F(primitive_destroy) F(primitive_execute) F(memory_create) F(memory_destroy)                        \
-                      F(memory_set_data_handle)
+// clang-format off
+#define PRENORM_ONEDNN_FUNCTIONS(F) \
+  F(version) F(engine_create) F(stream_create) F(memory_desc_create_with_strides) \
+  F(memory_desc_create_with_tag) F(memory_desc_clone) F(memory_desc_destroy) F(primitive_attr_create) \
+  F(primitive_attr_destroy) F(primitive_attr_set_post_ops) F(post_ops_create) F(post_ops_destroy) \
+  F(post_ops_append_sum) F(matmul_primitive_desc_create) F(reorder_primitive_desc_create) \
+  F(primitive_desc_query) F(primitive_desc_query_md) F(primitive_desc_destroy) F(primitive_create) \
+  F(primitive_destroy) F(primitive_execute) F(memory_create) F(memory_destroy) F(memory_set_data_handle)
+// clang-format on
 #define PRENORM_MEMBER(name) decltype(&dnnl_##name) name = nullptr;
   PRENORM_ONEDNN_FUNCTIONS(PRENORM_MEMBER)
 #undef PRENORM_MEMBER
@@ -263,7 +262,8 @@ bool OneDnnMatMul(const WeightMatrix& w, Range rows, const bf16* planes, size_t 
   const Api& api = *LoadedApi();
   const OneThread alone;
   Cache& cache = CacheOfThread();
-  // All before any runs: what can fail for want of memory has failed before anything is written.
+  // All before any runs: oneDNN takes its scratch memory with a primitive, so what can fail for want of memory has
+  // failed before anything is written.
   const bool ready = cache.HasStream(api) && ForEachPiece(rows.size(), kOneDnnRows, [&](size_t, size_t count) {
                        return ForEachPiece(n, kTileTokens, [&](size_t, size_t tokens) {
                          return cache.ProductOf(api, tokens, count, w.cols, false) != nullptr &&

@@ -6,12 +6,14 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "prenorm/quantize.h"
 #include "prenorm/session.h"
 #include "tests/support/session_helpers.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/tiny_model.h"
 
 namespace prenorm {
@@ -226,8 +228,11 @@ TEST_F(StoredSessionTest, ASessionOfAnotherModelIsRefused) {
 }
 
 TEST_F(StoredSessionTest, FilesAreWrittenWholeAndMessagesNameThem) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(session_->SaveFile(folder.path("session")).ok());
+  const std::filesystem::directory_iterator files(folder.path());
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "the session, and nothing beside it";
   ASSERT_TRUE(session_->SaveFile(path_).ok());
-  EXPECT_FALSE(std::filesystem::exists(path_ + ".partial"));
   const auto restored = MakeSession(model_, {.threads = 1});
   ASSERT_TRUE(restored->RestoreFile(path_).ok());
   EXPECT_EQ(*restored->Save(), bytes_);
