@@ -41,7 +41,7 @@ Result<OutputFile> OutputFile::Create(const std::string& path) {
   }
   if (!exists || S_ISREG(info.st_mode)) output.temporary_ = TemporaryName(output.place_);
   const std::string& name = output.temporary_.empty() ? output.place_ : output.temporary_;
-  output.file_.reset(std::fopen(name.c_str(), "wbe"));
+  output.file_.reset(std::fopen(name.c_str(), output.temporary_.empty() ? "wbe" : "wbxe"));
   if (output.file_ == nullptr) return output.Failed();
   if (exists && !output.temporary_.empty()) fchmod(fileno(output.file_.get()), info.st_mode & 07777);
   return output;

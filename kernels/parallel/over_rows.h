@@ -34,7 +34,7 @@ void OverRows(size_t rows, size_t cols, size_t threads, const Body& body) {
   for (size_t part = 1; part < parts; ++part) others.emplace_back(run, part);
   run(0);
 #else
-#pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static, 1)
+#pragma omp parallel for num_threads(static_cast<int>(parts)) schedule(static, 1)
   for (size_t part = 0; part < parts; ++part) run(part);
 #endif
 }

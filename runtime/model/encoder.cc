@@ -22,10 +22,11 @@ namespace prenorm {
 namespace {
 
 Status NoMemory() {
-  return {StatusCode::kOutOfMemory, "There is not enough memory for these texts.\nGive fewer of them at once."};
+  return {StatusCode::kOutOfMemory, "there is not enough memory for the encoder\nGive it fewer texts at once."};
 }
 
-constexpr size_t kUsualMost = 8192;  // Tokens of a text, where the files do not say.
+constexpr char kName[] = "the encoder";  // When it is busy.
+constexpr size_t kUsualMost = 8192;      // Tokens of a text, where the files do not say.
 
 size_t LongestText(const ModelParts& parts, const EncoderOptions& options) {
   size_t longest = parts.config.max_seq_len;
@@ -101,6 +102,7 @@ struct Encoder::Impl {
   Status RunBatch(std::span<const std::vector<TokenId>> sequences);
   template <typename Take>
   Status Run(std::span<const std::vector<TokenId>> sequences, const Take& take);
+  Status Embed(std::span<const std::vector<TokenId>> sequences, float* out);
 
   std::shared_ptr<const Model> model;
   Team team;
@@ -243,7 +245,21 @@ Result<std::vector<TokenId>> Encoder::Tokenize(std::string_view text) const {
       text, {.add_special = true, .parse_special = impl_->parse_special, .max_tokens = most});
 }
 
+Status Encoder::Impl::Embed(std::span<const std::vector<TokenId>> sequences, float* out) {
+  const size_t dim = parts().config.dim;
+  std::vector<double> sums;
+  return Run(sequences, [&](size_t first, size_t count, const float* rows) {
+    for (size_t i = first; i < first + count; ++i) {
+      Pool(pooling, rows, sequences[i].size(), dim, sums, out + i * dim);
+      if (normalize) Normalize(out + i * dim, dim);
+      rows += sequences[i].size() * dim;
+    }
+  });
+}
+
 Status Encoder::Embed(std::span<const std::string_view> texts, float* out) try {
+  const BusyScope scope(impl_->busy, kName);
+  if (!scope.status().ok()) return scope.status();
   std::vector<std::vector<TokenId>> sequences;
   sequences.reserve(texts.size());
   for (const std::string_view text : texts) {
@@ -251,29 +267,20 @@ Status Encoder::Embed(std::span<const std::string_view> texts, float* out) try {
     if (!ids.ok()) return ids.status();
     sequences.push_back(std::move(ids).value());
   }
-  return EmbedTokens(sequences, out);
+  return impl_->Embed(sequences, out);
 } catch (const std::bad_alloc&) {
   return NoMemory();
 }
 
 Status Encoder::EmbedTokens(std::span<const std::vector<TokenId>> sequences, float* out) try {
-  const BusyScope scope(impl_->busy, "the encoder");
-  if (!scope.status().ok()) return scope.status();
-  const size_t dim = this->dim();
-  std::vector<double> sums;
-  return impl_->Run(sequences, [&](size_t first, size_t count, const float* rows) {
-    for (size_t i = first; i < first + count; ++i) {
-      Pool(impl_->pooling, rows, sequences[i].size(), dim, sums, out + i * dim);
-      if (impl_->normalize) Normalize(out + i * dim, dim);
-      rows += sequences[i].size() * dim;
-    }
-  });
+  const BusyScope scope(impl_->busy, kName);
+  return scope.status().ok() ? impl_->Embed(sequences, out) : scope.status();
 } catch (const std::bad_alloc&) {
   return NoMemory();
 }
 
 Status Encoder::HiddenStates(std::span<const std::vector<TokenId>> sequences, float* out) try {
-  const BusyScope scope(impl_->busy, "the encoder");
+  const BusyScope scope(impl_->busy, kName);
   if (!scope.status().ok()) return scope.status();
   return impl_->Run(sequences, [&](size_t first, size_t count, const float* rows) {
     size_t floats = 0;

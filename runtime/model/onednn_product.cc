@@ -22,6 +22,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <new>
 #include <tuple>
 #include <utility>
 #endif
@@ -52,7 +53,7 @@ namespace {
 struct Api {
 // clang-format off
 #define PRENORM_ONEDNN_FUNCTIONS(F) \
-  F(version) F(engine_create) F(stream_create) F(memory_desc_create_with_strides) \
+  F(version) F(engine_create) F(stream_create) F(stream_destroy) F(memory_desc_create_with_strides) \
   F(memory_desc_create_with_tag) F(memory_desc_clone) F(memory_desc_destroy) F(primitive_attr_create) \
   F(primitive_attr_destroy) F(primitive_attr_set_post_ops) F(post_ops_create) F(post_ops_destroy) \
   F(post_ops_append_sum) F(matmul_primitive_desc_create) F(reorder_primitive_desc_create) \
@@ -105,8 +106,7 @@ class OneThread {
 // Tokens of a tile: its result and the rows of its input stay in the second-level cache.
 constexpr size_t kTileTokens = 128;
 
-// Weights of a block of rows, and where they go in the order that the tiles want. Objects of a thread live as long as
-// the process.
+// Weights of a block of rows, and where they go in the order that the tiles want.
 struct Weights {
   dnnl_memory_desc_t layout = nullptr;
   dnnl_memory_t plain = nullptr, ordered = nullptr;
@@ -119,6 +119,21 @@ struct Product {
   dnnl_memory_t source = nullptr, target = nullptr;
   bool uses_tiles = false;
 };
+
+void Destroy(const Api& api, const Product& product) {
+  if (product.primitive != nullptr) api.primitive_destroy(product.primitive);
+  for (dnnl_memory_t each : {product.source, product.target}) {
+    if (each != nullptr) api.memory_destroy(each);
+  }
+}
+
+void Destroy(const Api& api, const Weights& weights) {
+  if (weights.reorder != nullptr) api.primitive_destroy(weights.reorder);
+  for (dnnl_memory_t each : {weights.plain, weights.ordered}) {
+    if (each != nullptr) api.memory_destroy(each);
+  }
+  if (weights.layout != nullptr) api.memory_desc_destroy(weights.layout);
+}
 
 dnnl_dim_t Extent(size_t value) { return static_cast<dnnl_dim_t>(value); }
 
@@ -172,10 +187,7 @@ bool CreateWeights(const Api& api, size_t rows, size_t cols, Weights& weights) {
       api.primitive_create(&weights.reorder, description) == dnnl_success &&
       api.memory_create(&weights.plain, plain, api.engine, DNNL_MEMORY_NONE) == dnnl_success &&
       api.memory_create(&weights.ordered, weights.layout, api.engine, DNNL_MEMORY_ALLOCATE) == dnnl_success;
-  if (whole.primitive != nullptr) api.primitive_destroy(whole.primitive);
-  for (dnnl_memory_t each : {whole.source, whole.target}) {
-    if (each != nullptr) api.memory_destroy(each);
-  }
+  Destroy(api, whole);
   if (description != nullptr) api.primitive_desc_destroy(description);
   for (dnnl_memory_desc_t each : {plain, any}) {
     if (each != nullptr) api.memory_desc_destroy(each);
@@ -183,8 +195,19 @@ bool CreateWeights(const Api& api, size_t rows, size_t cols, Weights& weights) {
   return fine;
 }
 
-// What a thread keeps. The functions return null for want of memory.
+// What a thread keeps while it lives. The functions return null where oneDNN has no memory.
 struct Cache {
+  Cache() = default;
+  Cache(const Cache&) = delete;
+  Cache& operator=(const Cache&) = delete;
+  ~Cache() {
+    if (stream == nullptr) return;
+    const Api& api = *LoadedApi();
+    for (const auto& [shape, product] : products) Destroy(api, product);
+    for (const auto& [shape, each] : weights) Destroy(api, each);
+    api.stream_destroy(stream);
+  }
+
   dnnl_stream_t stream = nullptr;
   std::map<std::pair<size_t, size_t>, Weights> weights;                  // rows, cols
   std::map<std::tuple<size_t, size_t, size_t, bool>, Product> products;  // tokens, rows, cols, adds
@@ -196,6 +219,7 @@ struct Cache {
   const Weights* WeightsOf(const Api& api, size_t rows, size_t cols) {
     const auto [place, inserted] = weights.try_emplace({rows, cols});
     if (!inserted || CreateWeights(api, rows, cols, place->second)) return &place->second;
+    Destroy(api, place->second);
     weights.erase(place);
     return nullptr;
   }
@@ -206,6 +230,7 @@ struct Cache {
     if (!inserted || CreateProduct(api, tokens, rows, cols, adds, with->layout, place->second, nullptr)) {
       return &place->second;
     }
+    Destroy(api, place->second);
     products.erase(place);
     return nullptr;
   }
@@ -214,15 +239,6 @@ struct Cache {
 Cache& CacheOfThread() {
   thread_local Cache cache;
   return cache;
-}
-
-// Calls visit(begin, size) for the pieces of `total`.
-template <typename Visit>
-bool ForEachPiece(size_t total, size_t piece, const Visit& visit) {
-  for (size_t begin = 0; begin < total; begin += piece) {
-    if (!visit(begin, std::min(piece, total - begin))) return false;
-  }
-  return true;
 }
 
 // The handles are not const in oneDNN's interface; inputs are only read.
@@ -238,6 +254,16 @@ bool Execute(const Api& api, const Product& product, const Weights& weights, con
   const dnnl_exec_arg_t arguments[] = {
       {DNNL_ARG_SRC, product.source}, {DNNL_ARG_WEIGHTS, weights.ordered}, {DNNL_ARG_DST, product.target}};
   return api.primitive_execute(product.primitive, CacheOfThread().stream, 3, arguments) == dnnl_success;
+}
+
+void StoreTile(const float* tile, size_t tokens, size_t count, float* out, size_t out_stride, bool accumulate) {
+  for (size_t t = 0; t < tokens; ++t, tile += count, out += out_stride) {
+    if (accumulate) {
+      for (size_t r = 0; r < count; ++r) out[r] += tile[r];
+    } else {
+      std::copy_n(tile, count, out);
+    }
+  }
 }
 
 }  // namespace
@@ -257,41 +283,34 @@ bool OneDnnServes() {
   return serves;
 }
 
-bool OneDnnMatMul(const WeightMatrix& w, Range rows, const bf16* planes, size_t n, float* out, size_t out_stride,
-                  bool accumulate) {
+OneDnnDone OneDnnMatMul(const WeightMatrix& w, Range rows, const bf16* planes, size_t n, float* out, size_t out_stride,
+                        bool accumulate) {
   const Api& api = *LoadedApi();
   const OneThread alone;
   Cache& cache = CacheOfThread();
-  // All before any runs: oneDNN takes its scratch memory with a primitive, so what can fail for want of memory has
-  // failed before anything is written.
-  const bool ready = cache.HasStream(api) && ForEachPiece(rows.size(), kOneDnnRows, [&](size_t, size_t count) {
-                       return ForEachPiece(n, kTileTokens, [&](size_t, size_t tokens) {
-                         return cache.ProductOf(api, tokens, count, w.cols, false) != nullptr &&
-                                cache.ProductOf(api, tokens, count, w.cols, true) != nullptr;
-                       });
-                     });
-  if (!ready) return false;
-  const bool done = ForEachPiece(rows.size(), kOneDnnRows, [&](size_t row, size_t count) {
-    const Weights& weights = *cache.WeightsOf(api, count, w.cols);
-    if (!Reorder(api, weights, static_cast<const bf16*>(w.data) + (rows.begin + row) * w.cols)) return false;
-    return ForEachPiece(n, kTileTokens, [&](size_t token, size_t tokens) {
-      const Product& high = *cache.ProductOf(api, tokens, count, w.cols, false);
-      const Product& low = *cache.ProductOf(api, tokens, count, w.cols, true);
-      const bf16* x = planes + token * w.cols;
-      if (!Execute(api, high, weights, x, cache.tile)) return false;
-      if (!Execute(api, low, weights, x + n * w.cols, cache.tile)) return false;
-      for (size_t t = 0; t < tokens; ++t) {
-        float* to = out + (token + t) * out_stride + rows.begin + row;
-        const float* from = cache.tile + t * count;
-        if (accumulate) {
-          for (size_t r = 0; r < count; ++r) to[r] += from[r];
-        } else {
-          std::copy_n(from, count, to);
+  OneDnnDone done;
+  try {
+    if (!cache.HasStream(api)) return done;
+    for (; done.rows < rows.size(); done = {done.rows + kOneDnnRows, 0}) {
+      const size_t row = rows.begin + done.rows, count = std::min(kOneDnnRows, rows.end - row);
+      const Weights* weights = cache.WeightsOf(api, count, w.cols);
+      if (weights == nullptr || !Reorder(api, *weights, static_cast<const bf16*>(w.data) + row * w.cols)) return done;
+      for (; done.tokens < n; done.tokens = std::min(n, done.tokens + kTileTokens)) {
+        const size_t tokens = std::min(kTileTokens, n - done.tokens);
+        const Product* high = cache.ProductOf(api, tokens, count, w.cols, false);
+        const Product* low = cache.ProductOf(api, tokens, count, w.cols, true);
+        const bf16* x = planes + done.tokens * w.cols;
+        if (high == nullptr || low == nullptr || !Execute(api, *high, *weights, x, cache.tile) ||
+            !Execute(api, *low, *weights, x + n * w.cols, cache.tile)) {
+          return done;
         }
+        StoreTile(cache.tile, tokens, count, out + done.tokens * out_stride + row, out_stride, accumulate);
       }
-      return true;
-    });
-  });
+    }
+  } catch (const std::bad_alloc&) {
+    return done;
+  }
+  done = {rows.size(), 0};
   products.fetch_add(1, std::memory_order_relaxed);
   return done;
 }
@@ -299,7 +318,7 @@ bool OneDnnMatMul(const WeightMatrix& w, Range rows, const bf16* planes, size_t 
 #else
 
 bool OneDnnServes() { return false; }
-bool OneDnnMatMul(const WeightMatrix&, Range, const bf16*, size_t, float*, size_t, bool) { return false; }
+OneDnnDone OneDnnMatMul(const WeightMatrix&, Range, const bf16*, size_t, float*, size_t, bool) { return {}; }
 
 #endif
 

@@ -24,12 +24,17 @@ bool OneDnnServes();
 /// then are as exact as with f32 rows for all that a model can tell, where one plane would lose half of them.
 void SplitBf16(const float* x, size_t cols, size_t begin, size_t end, size_t n, bf16* planes);
 
-/// MatMul for BF16 with planes as its input; rows.begin is a multiple of kOneDnnRows. False if oneDNN has no memory for
-/// it, the output then is untouched.
+/// How far a product came: so many rows whole, and of the kOneDnnRows behind them so many tokens.
+struct OneDnnDone {
+  size_t rows = 0, tokens = 0;
+};
+
+/// MatMul for BF16 with planes as its input; rows.begin is a multiple of kOneDnnRows. Stops where oneDNN reports a
+/// failure, of memory for one; what lies behind is untouched. (oneDNN 3.2 does not survive all failed allocations.)
 ///
 /// Threads   to be called by several threads of a region at once, for rows of their own.
-bool OneDnnMatMul(const WeightMatrix& w, Range rows, const bf16* planes, size_t n, float* out, size_t out_stride,
-                  bool accumulate);
+OneDnnDone OneDnnMatMul(const WeightMatrix& w, Range rows, const bf16* planes, size_t n, float* out, size_t out_stride,
+                        bool accumulate);
 
 /// Products that oneDNN has made in this process.
 uint64_t OneDnnProducts();

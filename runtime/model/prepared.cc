@@ -1,9 +1,7 @@
 // Layout, check and use of a file of prepared weights.
 #include "runtime/model/prepared.h"
 
-#include <array>
 #include <atomic>
-#include <bit>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -171,23 +169,26 @@ Status PreparedWeights::Make(const std::string& path, const std::function<bool(f
 Status UsePreparedWeights(const std::string& folder, ModelParts& parts, const std::function<bool(float)>& progress) {
   PreparedWeights prepared(parts);
   const std::string path = folder + "/" + prepared.name();
-  Status status = prepared.Use(path, progress);
-  if (status.code() == StatusCode::kBadModel) {
-    const std::string& text = status.message();
-    parts.warnings.push_back("prepared weights were made again: " + text.substr(0, text.rfind('\n')));
+  // Another process may remove the file, or make a damaged one again, between any two of these steps.
+  constexpr int kTries = 3;
+  for (int i = 0; i < kTries; ++i) {
+    const Status status = prepared.Use(path, progress);
+    if (status.ok()) return status;
     std::error_code error;
-    fs::remove(path, error);  // Who uses it keeps its pages.
-  } else if (status.code() != StatusCode::kNotFound) {
-    return status;
+    if (status.code() == StatusCode::kBadModel) {
+      const std::string& text = status.message();
+      parts.warnings.push_back("prepared weights were made again: " + text.substr(0, text.rfind('\n')));
+      fs::remove(path, error);  // Who uses it keeps its pages.
+    } else if (status.code() != StatusCode::kNotFound) {
+      return status;
+    }
+    fs::create_directories(folder, error);
+    if (error) {
+      return {StatusCode::kIo, "cannot make the folder of the prepared weights\n'" + folder + "': " + error.message() +
+                                   "\nName a folder that can be written."};
+    }
+    if (Status made = prepared.Make(path, progress); !made.ok()) return made;
   }
-  if (status.ok()) return status;
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    return {StatusCode::kIo, "cannot make the folder of the prepared weights\n'" + folder + "': " + error.message() +
-                                 "\nName a folder that can be written."};
-  }
-  if (Status made = prepared.Make(path, progress); !made.ok()) return made;
   return prepared.Use(path, progress);
 }
 

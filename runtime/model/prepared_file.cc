@@ -118,6 +118,8 @@ Result<PreparedDraft> PreparedDraft::Open(const std::string& path, const std::fu
     close(fd);
     if (!regular) return SystemError("cannot write the prepared weights", part, EEXIST);
     if (access(path.c_str(), F_OK) == 0) return PreparedDraft(path);
+    if (progress && !progress(0.0f)) return Status(StatusCode::kCancelled, "loading was cancelled");
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }
 

@@ -23,9 +23,6 @@ OpSite NextNorm(const StepContext& context, OpSite site) {
   return context.layer_index + 1 == context.config.n_layers ? OpSite::kFinalNorm : OpSite::kAttnNorm;
 }
 
-// This thread's part of matrix `i` of a list that is split by bytes as if it were one, in whole blocks of squares.
-Range OwnRows(const StepContext& context, std::span<const Product> products, size_t i);
-
 // First row of `w` that belongs to part `part` of `parts` or a later one, where `w` starts `before` bytes into a list
 // of `total` bytes.
 size_t Boundary(const WeightMatrix& w, size_t unit, size_t before, size_t total, size_t part, size_t parts) {
@@ -35,6 +32,7 @@ size_t Boundary(const WeightMatrix& w, size_t unit, size_t before, size_t total,
   return row >= w.rows ? w.rows : row / unit * unit;
 }
 
+// This thread's part of matrix `i` of a list that is split by bytes as if it were one, in whole blocks of squares.
 Range OwnRows(const StepContext& context, std::span<const Product> products, size_t i) {
   const auto thread = static_cast<size_t>(context.worker.thread());
   const auto threads = static_cast<size_t>(context.worker.threads());
@@ -68,12 +66,12 @@ bool AnyTakesSplit(std::span<const Product> products, size_t n, const StepBuffer
                      [&](const Product& product) { return TakesSplit(*product.w, n, pack); });
 }
 
-// oneDNN failed, for want of memory: token by token from the planes, with our own product.
-void MultiplyPlanes(const StepContext& context, const Product& product, Range rows, const bf16* planes,
-                    bool accumulate) {
+// What oneDNN left for want of memory: token by token from the planes, from `first_token` on, with our own product.
+void MultiplyPlanes(const StepContext& context, const Product& product, Range rows, size_t first_token,
+                    const bf16* planes, bool accumulate) {
   const size_t cols = product.w->cols, n = context.n;
   auto* row = static_cast<float*>(context.own.pack.f32);
-  for (size_t t = 0; t < n; ++t) {
+  for (size_t t = first_token; t < n; ++t) {
     for (size_t c = 0; c < cols; ++c) row[c] = ToF32(planes[t * cols + c]) + ToF32(planes[(n + t) * cols + c]);
     MatMul(*product.w, rows.begin, rows.end, row, 1, product.out + t * product.stride, product.stride, accumulate);
   }
@@ -248,8 +246,12 @@ void MultiplyRows(StepContext& context, const Product& product, Range rows, cons
                   bool accumulate) {
   if (rows.size() == 0) return;
   if (TakesSplit(*product.w, context.n, pack)) {
-    if (!OneDnnMatMul(*product.w, rows, pack.split, context.n, product.out, product.stride, accumulate)) {
-      MultiplyPlanes(context, product, rows, pack.split, accumulate);
+    const OneDnnDone done =
+        OneDnnMatMul(*product.w, rows, pack.split, context.n, product.out, product.stride, accumulate);
+    if (const size_t begin = rows.begin + done.rows; begin < rows.end) {
+      const size_t piece_end = std::min(rows.end, begin + kOneDnnRows);
+      MultiplyPlanes(context, product, {begin, piece_end}, done.tokens, pack.split, accumulate);
+      if (piece_end < rows.end) MultiplyPlanes(context, product, {piece_end, rows.end}, 0, pack.split, accumulate);
     }
   } else {
     const void* input = pack.of(ActivationFormatOf(product.w->type));

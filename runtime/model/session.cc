@@ -168,13 +168,16 @@ Status Session::Impl::EvalChunks(std::span<const TokenId> new_tokens, float* all
     step.all_logits = all_logits == nullptr ? nullptr : all_logits + done * model->config().vocab_size;
     step.deferred_norm = deferred_norm;
     step.cancel = cancel;
-    const std::function<bool(size_t)> on_layer = [&](size_t layer) {
-      const auto layers = static_cast<float>(model->config().n_layers);
-      const float tokens_done =
-          static_cast<float>(done) + static_cast<float>(step.tokens.size()) * static_cast<float>(layer) / layers;
-      return progress(tokens_done / static_cast<float>(new_tokens.size()));
-    };
-    if (progress && new_tokens.size() > 1) step.on_layer = &on_layer;
+    std::function<bool(size_t)> on_layer;
+    if (progress && new_tokens.size() > 1) {
+      on_layer = [&](size_t layer) {
+        const auto layers = static_cast<float>(model->config().n_layers);
+        const float tokens_done =
+            static_cast<float>(done) + static_cast<float>(step.tokens.size()) * static_cast<float>(layer) / layers;
+        return progress(tokens_done / static_cast<float>(new_tokens.size()));
+      };
+      step.on_layer = &on_layer;
+    }
     step.observer = observer;
     step.tap = tap;
     step.norms = norms;

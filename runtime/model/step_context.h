@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <functional>
 #include <span>
@@ -64,6 +65,7 @@ struct StepContext {
   /// system holds up then keeps the others waiting for one piece only. Results must not depend on who does what.
   template <typename Work>
   void TakeTurns(size_t count, const Work& work) {
+    assert(stage < config.n_layers * kTicketStages);
     const std::atomic_ref<size_t> next(buffers.tickets[stage++]);
     for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) work(i);
   }

@@ -43,7 +43,7 @@ struct Matvec {
   }
 
   void Run() const {
-#pragma omp parallel for num_threads(static_cast <int>(threads)) schedule(static)
+#pragma omp parallel for num_threads(static_cast<int>(threads)) schedule(static)
     for (size_t r = 0; r < rows; ++r) {
       float sums[16] = {};
       const float* row = &weights[r * kMatvecCols];
@@ -76,7 +76,7 @@ void PinThreads(size_t threads) {
     if (CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
   }
   if (cpus.size() < threads) return;
-#pragma omp parallel num_threads(static_cast <int>(threads))
+#pragma omp parallel num_threads(static_cast<int>(threads))
   {
     cpu_set_t one;
     CPU_ZERO(&one);
@@ -112,7 +112,7 @@ std::function<void()> CachePreparation(const NormCase& c, const Operands& operan
       return [view, x, row_bytes, affine_bytes, all_threads] {
         Touch(view.gain, affine_bytes);
         // The whole team: one that shrank would grow again by threads that inherit this one's processor.
-#pragma omp parallel num_threads(static_cast <int>(std::max <size_t>(2, all_threads)))
+#pragma omp parallel num_threads(static_cast<int>(std::max<size_t>(2, all_threads)))
         if (omp_get_thread_num() == 1) Rewrite(x, row_bytes);
       };
     case CacheMode::kAfterMatvec: {

@@ -75,7 +75,7 @@ void ControlCopy(const void* from, void* to, size_t bytes, size_t threads, bool 
   const size_t words = bytes / sizeof(float);
   if (threads <= 1) return HWY_DYNAMIC_DISPATCH(ControlCopyLoop)(x, out, words, streamed);
   const size_t part = (words / threads + 1023) / 1024 * 1024;
-#pragma omp parallel for num_threads(static_cast <int>(threads)) schedule(static, 1)
+#pragma omp parallel for num_threads(static_cast<int>(threads)) schedule(static, 1)
   for (size_t t = 0; t < threads; ++t) {
     const size_t begin = std::min(words, t * part);
     HWY_DYNAMIC_DISPATCH(ControlCopyLoop)(x + begin, out + begin, std::min(part, words - begin), streamed);
