@@ -44,11 +44,14 @@ Result<std::vector<std::string>> ReadTexts(const Options& options) {
   if (!text.ok()) return text.status();
   std::vector<std::string> lines = LinesOf(text->value_or(""));
   if (lines.empty()) {
-    const bool model_missing = !options.model.empty() && !FindModelFile(options.model).ok();
+    const bool model_missing =
+        !options.model.empty() && !FindModelFile(options.model).ok() && FindInCatalog(options.model) == nullptr;
     return Status(StatusCode::kInvalidArgument,
                   "There is no text.\narguments, --file or piped input: expected at least one text, found none\n" +
-                      (model_missing ? "The first argument is the model, and '" + options.model +
-                                           "' is none: prenorm embed all-minilm-l6-v2 \"" + options.model + "\""
+                      (model_missing ? "The model would be '" + options.model +
+                                           "', which is neither a file nor in the catalog: prenorm embed "
+                                           "all-minilm-l6-v2 \"" +
+                                           options.model + "\""
                                      : "For example: prenorm embed MODEL \"first text\" \"second text\""));
   }
   return lines;
@@ -69,7 +72,8 @@ EncoderOptions OptionsOf(const Options& options) {
 }
 
 Status CheckRanges(const Options& options) {
-  if (options.threads < 0 || options.threads > 1024) return OutOfRange("--threads", options.threads, "1 to 1024");
+  if (options.threads < 0 || options.threads > 1024)
+    return OutOfRange("--threads", options.threads, "0 (as many as may be used) to 1024");
   if (options.max_tokens < 0) return OutOfRange("--max-tokens", options.max_tokens, "0 or more");
   if (options.embed_chunk < 1) return OutOfRange("--chunk", options.embed_chunk, "1 or more");
   return {};

@@ -106,9 +106,9 @@ class Lab {
 
   // Of all experiments those without a model run where there is none, and where a model that nobody named cannot serve.
   int LeaveOut(const Experiment& experiment, const Status& status) const {
+    if (status.code() == StatusCode::kCancelled) return kExitInterrupted;
     if (options_.experiment != "all" || !options_.model.empty()) return FailModel(status);
-    Note("prenorm: note: " + std::string(experiment.name) +
-         " left out: " + status.message().substr(0, status.message().find('\n')));
+    Note("prenorm: note: " + std::string(experiment.name) + " left out: " + status.message());
     return kExitOk;
   }
 
@@ -123,7 +123,7 @@ class Lab {
 int RunLab(const Options& options) {
   if (options.list) return List(options.json);
   if (options.threads < 0 || options.threads > 1024) {
-    return Fail(OutOfRange("--threads", options.threads, "1 to 1024"));
+    return Fail(OutOfRange("--threads", options.threads, "0 (as many as may be used) to 1024"));
   }
   Lab lab(options);
   for (const Experiment& experiment : Experiments()) {

@@ -144,12 +144,13 @@ Status FetchModel(const std::string& name, const std::string& folder, const Opti
 int Fetch(const std::string& name, const std::string& folder, const Options& options) {
   const bool url = name.find("://") != std::string::npos;
   const std::string local = url ? FileOfUrl(name) : name;
-  if (FindInCache(local).empty()) {
+  const bool was_there = !FindInCache(local).empty();
+  if (!was_there) {
     if (Status status = FetchModel(name, folder, options); !status.ok()) return Fail(status);
   }
   const std::string path = FindInCache(local);
   if (path.empty()) return Fail(NoSuchModel(name));
-  if (!options.sha256.empty()) {  // Of a file that was there before, too.
+  if (was_there && !options.sha256.empty()) {  // What is fetched is checked on the way.
     const Result<std::string> found = Sha256OfFile(path);
     if (!found.ok()) return Fail(found.status());
     if (*found != options.sha256) {
@@ -164,7 +165,11 @@ int Fetch(const std::string& name, const std::string& folder, const Options& opt
 // A check that is asked for is made or refused, never forgotten.
 Status CheckSha256Option(const std::string& name, const Options& options) {
   if (options.sha256.empty()) return {};
-  if (options.action != "fetch" || name.find("://") == std::string::npos) {
+  if (options.action != "fetch") {
+    return {StatusCode::kInvalidArgument, "A hash is checked where a file is fetched.\n--sha256: given to " +
+                                              options.action + "\nUse prenorm models fetch, or leave it out."};
+  }
+  if (name.find("://") == std::string::npos) {
     return {StatusCode::kInvalidArgument,
             "A hash can be given for addresses only.\n--sha256: " + name +
                 " is none; the catalog and the hub bring their own hashes\nLeave it out, or fetch the file's address."};
@@ -198,14 +203,14 @@ int Remove(const std::string& name, const std::string& folder) {
 int RunModels(const Options& options) {
   const Result<std::string> folder = ModelFolder();
   if (!folder.ok()) return Fail(folder.status());
+  const std::string name = options.model.empty() ? DefaultModel().name : options.model;
+  if (Status status = CheckSha256Option(name, options); !status.ok()) return Fail(status);
   if (options.action == "list") return List(*folder, options);
   if (options.action == "remove" && options.model.empty()) {
     return Fail(Status(StatusCode::kInvalidArgument,
                        "Something is missing.\nprenorm models remove: expected a name, found none\n"
                        "See which there are: prenorm models"));
   }
-  const std::string name = options.model.empty() ? DefaultModel().name : options.model;
-  if (Status status = CheckSha256Option(name, options); !status.ok()) return Fail(status);
   if (options.action == "fetch") return Fetch(name, *folder, options);
   if (options.action == "remove") return Remove(name, *folder);
   Result<std::string> path = FindModelFile(name);

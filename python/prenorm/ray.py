@@ -147,9 +147,9 @@ def map_batches(
 
     Returns the parts in the order of the rows: files of JSON lines, {"index", "text", "finish_reason", "prompt_tokens",
     "tokens"} or {"index", "error"}; for vectors files of NumPy (.npy), float32 [rows, dim]. A part appears when it is
-    complete, and its name has a digest of its rows, the model's name and the options: what is there already is not made
-    again, so a job that broke off goes on where it was, and changed rows are made anew. The part of a worker that dies
-    is given to another one; nodes that come later get workers too.
+    complete, and its name has a digest of its rows, the model's name and all options but threads: what is there already
+    is not made again, so a job that broke off goes on where it was, and changed rows are made anew. The part of a worker
+    that dies is given to another one; nodes that come later get workers too.
     Errors: those of loading the model, and of Model.embed; RuntimeError where no node is left or a part has ended three
     workers."""
     if task not in _SUFFIXES:

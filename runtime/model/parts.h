@@ -32,7 +32,7 @@ struct ModelParts {
   std::unique_ptr<TensorSource> source;           // Owns the bytes that the weights point to.
   std::deque<std::vector<uint8_t>> made_weights;  // Likewise those that had to be made.
   Buffer panels;                                  // What Linear::panels point into.
-  MappedFile prepared;                            // Likewise those that were prepared (prepared.h).
+  MappedFile prepared;                            // Matrices that were prepared (prepared.h).
   std::string prepared_path;                      // Of that file; empty: none.
   std::unique_ptr<Tokenizer> tokenizer;
   std::vector<ChatTemplate> chat_templates;

@@ -37,8 +37,8 @@ struct StepBuffers {
   };
   /// The same for those who only read it.
   struct Packed {
-    Packed(const Pack& pack)
-        : f32(pack.f32), int8(pack.int8), split(pack.split) {}  // NOLINT(google-explicit-constructor)
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    Packed(const Pack& pack) : f32(pack.f32), int8(pack.int8), split(pack.split) {}
     const void* of(ActivationFormat format) const { return format == ActivationFormat::kF32 ? f32 : int8; }
     const void* f32;
     const void* int8;

@@ -155,7 +155,7 @@ TEST(HfToGgufTest, WhatGgufCannotSayIsRefusedBeforeAByteIsWritten) {
     model.WriteFolder(folder / "qwen");
     WriteText(folder / "qwen/tokenizer.json", tokenizer);
     const Status status = Convert(folder / "qwen", folder / "qwen.gguf");
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder / "")) {
       EXPECT_FALSE(entry.path().filename().string().starts_with("qwen.gguf")) << entry.path();
     }
     return status;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# clang-tidy and cppcheck with the settings of the tree over all but tests, or over PRENORM_LINT_FILES alone.
+# clang-tidy and cppcheck with the settings of the tree over kernels, runtime and tools, or over PRENORM_LINT_FILES alone.
 set -euo pipefail
 root=$PWD
 # shellcheck source=cmake/setup.sh
@@ -25,5 +25,6 @@ cppcheck --quiet --error-exitcode=1 --std=c++20 --language=c++ --enable=warning,
   "${files[@]}"
 echo "cppcheck: ${#files[@]} files, nothing found"
 printf '%s\0' "${files[@]}" |
-  xargs -0 -n 1 -P "$(nproc)" nice clang-tidy -p "$build" --quiet --warnings-as-errors='*' 2>/dev/null
+  xargs -0 -n 1 -P "$(nproc)" nice clang-tidy -p "$build" --quiet --warnings-as-errors='*' 2>"$build/clang-tidy.log" ||
+  { tail -n 20 "$build/clang-tidy.log" >&2; exit 1; }
 echo "clang-tidy: ${#files[@]} files, nothing found"

@@ -37,6 +37,12 @@ TEST(EmbedCliTest, AForgottenModelIsNoticed) {
   const CommandResult result = RunCommand({"embed", "some text"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.err.find("prenorm embed all-minilm-l6-v2 \"some text\""), std::string::npos) << result.err;
+  const TemporaryFolder cache;
+  const CommandResult named =
+      RunCommand({"embed", "all-minilm-l6-v2"}, {.environment = {"XDG_CACHE_HOME=" + cache.path()}});
+  EXPECT_EQ(named.exit_code, 2);
+  EXPECT_NE(named.err.find("embed MODEL"), std::string::npos)
+      << "a model that is not fetched yet is one: " << named.err;
 }
 
 TEST(EmbedCliTest, OtherCommandsKnowAnEncoder) {

@@ -128,6 +128,13 @@ TEST_F(ModelsCliTest, AWrongHashLeavesNothing) {
   EXPECT_NE(other.err.find(kTinySha), std::string::npos) << other.err;
   EXPECT_EQ(Models({"fetch", Address("tiny.gguf"), "--sha256", "zz"}).exit_code, 2);
   EXPECT_EQ(Models({"fetch", "owner/name", "--sha256", kTinySha}).exit_code, 2);
+  for (const std::vector<std::string>& action : {std::vector<std::string>{"list"}, {"path", Address("tiny.gguf")}}) {
+    std::vector<std::string> arguments = action;
+    arguments.insert(arguments.end(), {"--sha256", kTinySha});
+    const CommandResult result = Models(arguments);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_NE(result.err.find("given to " + action[0]), std::string::npos) << result.err;
+  }
   EXPECT_EQ(Models({"fetch", Address("none.gguf")}).exit_code, 1);
   EXPECT_EQ(Models({"fetch", Address("page.html")}).exit_code, 2);
   EXPECT_EQ(Models({"fetch", "gopher://example.org/a.gguf"}).exit_code, 2);

@@ -77,7 +77,8 @@ Result<OpenedModel> OpenModel(const Options& options) {
 }
 
 Result<std::unique_ptr<Session>> OpenSession(const OpenedModel& opened, const Options& options, size_t least_context) {
-  if (options.threads < 0 || options.threads > 1024) return OutOfRange("--threads", options.threads, "1 to 1024");
+  if (options.threads < 0 || options.threads > 1024)
+    return OutOfRange("--threads", options.threads, "0 (as many as may be used) to 1024");
   if (options.context < 0) return OutOfRange("--context", options.context, "1 or more");
   const size_t longest = opened.model->config().max_seq_len;
   if (static_cast<uint64_t>(options.context) > longest) {

@@ -155,9 +155,8 @@ using Field = std::variant<bool Options::*, int64_t Options::*, double Options::
 
 struct OptionSpec {
   const char* names;  ///< "-n,--max-new-tokens", or one word for a positional. The last long name is the option's name.
-  const char*
-      aliases;  ///< Further names that help does not list; "" for none. Names with '_' for '-' are understood too.
-  const char* value;  ///< Placeholder in help; "" for a switch.
+  const char* aliases;  ///< Further names that help does not list; "" for none. '_' for '-' is understood too.
+  const char* value;    ///< Placeholder in help; "" for a switch.
   const char* help;
   const char* group;        ///< Heading in help.
   const char* environment;  ///< Variable that sets it, "" for none.

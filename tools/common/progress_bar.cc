@@ -2,6 +2,7 @@
 #include "tools/common/progress_bar.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -16,7 +17,10 @@ namespace {
 // PRENORM_PROGRESS_DELAY: seconds before a bar is shown, 1 if it is not set.
 uint64_t PatienceNs() {
   const char* seconds = std::getenv("PRENORM_PROGRESS_DELAY");
-  return static_cast<uint64_t>(std::clamp(seconds == nullptr ? 1.0 : std::atof(seconds), 0.0, 1e6) * 1e9);
+  char* end = nullptr;
+  const double value = seconds == nullptr ? 1.0 : std::strtod(seconds, &end);
+  const bool valid = std::isfinite(value) && (seconds == nullptr || end != seconds);
+  return static_cast<uint64_t>(std::clamp(valid ? value : 1.0, 0.0, 1e6) * 1e9);
 }
 
 constexpr uint64_t kRedrawNs = 100000000;

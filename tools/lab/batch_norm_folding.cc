@@ -60,8 +60,8 @@ double RelativeError(const Vectors& found, const Vectors& right) {
 LabTable MeasureBatchNormFolding(uint64_t seed) {
   LabRandom random(seed);
   Row gain, variance;
-  for (size_t c = 0; c < kChannels;
-       ++c) {  // Deviations of the channels are some factors apart, as in trained networks.
+  // Deviations of the channels are some factors apart, as in trained networks.
+  for (size_t c = 0; c < kChannels; ++c) {
     gain.push_back(static_cast<float>(0.5 + random.Uniform()));
     variance.push_back(static_cast<float>(std::exp(2 * random.Normal())));
   }

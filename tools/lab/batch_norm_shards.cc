@@ -29,8 +29,8 @@ struct Sharded {
 Sharded Normalize(const Rows& x, size_t workers) {
   Sharded out{Rows(x.size()), Rows(x.size())};
   const size_t samples = kSamples / workers;
-  std::vector<double> mean(kChannels),
-      squares(kChannels);  // Of the samples so far: squares of distances from the mean.
+  // Of the samples so far: squares are those of distances from the mean.
+  std::vector<double> mean(kChannels), squares(kChannels);
   for (size_t worker = 0; worker < workers; ++worker) {
     const size_t at = worker * samples * kChannels;
     std::vector<float> m(kChannels), v(kChannels);

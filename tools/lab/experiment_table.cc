@@ -48,9 +48,8 @@ const Experiment kExperiments[] = {
     {"batch-norm-folding",
      "A frozen BatchNorm folds into the matrix before or behind it at no cost in accuracy, whatever type stores it.",
      "Common practice of inference engines; Jacob et al. 2018, section 3.2",
-     "Relative error of the output; matrices [512, 64] before and [64, 512] behind, channels whose deviations differ "
-     "by "
-     "a factor of e; 1.2 times the error counts as no cost.",
+     "Relative error of the output; matrices [512, 256] before and [256, 512] behind, channels whose deviations differ "
+     "by a factor of e; 1.2 times the error counts as no cost.",
      JudgeBatchNormFolding, MeasureBatchNormFolding},
     {"backward", "Both correction terms of LayerNorm's gradient matter: without either the gradient is wrong.",
      "Xu et al. 2019, section 3",
@@ -63,8 +62,7 @@ const Experiment kExperiments[] = {
      JudgeGainFolding, MeasureGainFolding},
     {"depth-variance",
      "At initialization a plain residual stream grows exponentially with depth, behind LayerNorm or BatchNorm "
-     "linearly; "
-     "Fixup, SkipInit and LayerScale bound it.",
+     "linearly; Fixup, SkipInit and LayerScale bound it.",
      "De and Smith 2020, section 2; Zhang, Dauphin and Ma 2019 (Fixup); Touvron et al. 2021 (LayerScale)",
      "Mean square of the stream over that of the input; up to 64 blocks of m = 2 (or 3) matrices [64, 64] and ReLUs, "
      "16 tokens; "
@@ -81,8 +79,8 @@ const Experiment kExperiments[] = {
      "With alpha = (2L)^(1/4) and beta = (8L)^(-1/4) the first step of training moves the output alike at any depth, "
      "to 1000 blocks.",
      "Wang et al. 2022 (DeepNet), sections 3 and 4",
-     "As gradient-depth, width 32: gradient of the first block over the last's, of all weights, and how far a step of "
-     "0.001 times the gradient moves the output, as a share of it.",
+     "One network as in gradient-depth, of width 32: gradient of the first block over the last's, of all weights, and "
+     "how far a step of 0.001 times the gradient moves the output, as a share of it.",
      JudgeDeepNorm, MeasureDeepNorm},
     {"initialization",
      "Activations of a ReLU perceptron die out with depth under default and Xavier weights and last under He's; with "
@@ -103,8 +101,7 @@ const Experiment kExperiments[] = {
     {"eps", "Weights must be run with the eps, and the place of it, that they were trained with.",
      "Common practice of porting; Zhang and Sennrich 2019 leave eps out",
      "Over 48 tokens: root mean square change of the log-probabilities over their deviation, mean KL divergence "
-     "(nats), "
-     "same most likely token; 'its own' has sums in f64 instead of f32 lanes, so what rounding does.",
+     "(nats), same most likely token; 'its own' has sums in f64 instead of f32 lanes, so what rounding does.",
      JudgeEps, nullptr, MeasureEps},
     {"centring", "RMSNorm can leave the mean out because rows of trained models hardly have one.",
      "Zhang and Sennrich 2019, section 3.1; Gupta et al. 2024",
