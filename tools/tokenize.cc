@@ -5,6 +5,7 @@
 #include "tools/common/catalog.h"
 #include "tools/common/errors.h"
 #include "tools/common/host.h"
+#include "tools/common/measure.h"
 #include "tools/common/prompt.h"
 #include "tools/common/terminal.h"
 
@@ -24,9 +25,11 @@ int RunTokenize(const Options& options) {
   if (!loaded.ok()) return FailModel(loaded.status());
   const Tokenizer& tokenizer = **loaded;
   for (const std::string& warning : tokenizer.warnings()) Note("prenorm: note: " + warning);
+  const uint64_t begin = NowNs();
   Result<std::vector<TokenId>> ids =
       tokenizer.Encode(**text, {.add_special = options.add_special, .parse_special = options.special});
   if (!ids.ok()) return Fail(ids.status());
+  const uint64_t encode_ns = NowNs() - begin;
 
   std::vector<std::string> pieces;
   for (TokenId id : *ids) pieces.push_back(tokenizer.Piece(id, true));
@@ -34,6 +37,7 @@ int RunTokenize(const Options& options) {
     nlohmann::ordered_json json = NewJson(1);
     json["ids"] = *ids;
     json["pieces"] = pieces;
+    json["timings"] = {{"encode_ns", encode_ns}};
     return PrintAnswer(JsonLine(json));
   }
   std::string lines;

@@ -154,6 +154,9 @@ Result<std::unique_ptr<Tokenizer>> BuildTokenizer(TokenizerSpec spec) try {
   Result<std::unique_ptr<TextModel>> model = MakeModel(spec, impl->vocabulary);
   if (!model.ok()) return model.status();
   impl->model = *std::move(model);
+  // With ignore_merges a piece as a whole may be a token that merges do not reach.
+  const bool merges_text = spec.kind == TokenModelKind::kBpe && !spec.byte_level && !spec.ignore_merges;
+  if (merges_text || spec.kind == TokenModelKind::kSpm) impl->cuts = WordCuts(impl->vocabulary);
   spec.merges = {};
   spec.merge_storage.reset();
 

@@ -1,7 +1,8 @@
 // Remembers, within one call of Encode, the ids of short pieces: words recur, and a look-up is cheaper than merging.
 #pragma once
 
-#include <array>
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,7 +18,9 @@ class PieceCache {
  public:
   static constexpr size_t kMaxBytes = 16;
 
-  PieceCache() : slots_(kSlots) {}
+  /// For a text of so many bytes.
+  explicit PieceCache(size_t text_bytes)
+      : slots_(std::bit_ceil(std::clamp(text_bytes / 16, kMinSlots, kMaxSlots))), mask_(slots_.size() - 1) {}
 
   /// Appends the ids of a piece seen before, or returns false.
   bool Append(std::string_view piece, std::vector<TokenId>* out) {
@@ -35,7 +38,8 @@ class PieceCache {
   }
 
  private:
-  static constexpr size_t kSlots = 4096;  // 96 KiB, fits the second-level cache
+  static constexpr size_t kMinSlots = 1024;
+  static constexpr size_t kMaxSlots = 16384;  // 384 KiB, fits the second-level cache
   struct Slot {
     uint64_t low = 0, high = 0;  // the bytes of the piece, zero-padded
     uint32_t begin = 0;
@@ -47,17 +51,18 @@ class PieceCache {
     size_t slot = 0;
   };
 
-  static Key KeyOf(std::string_view piece) {
+  Key KeyOf(std::string_view piece) const {
     Key key;
     uint64_t words[2] = {0, 0};
     std::memcpy(words, piece.data(), piece.size());
     key.low = words[0];
     key.high = words[1];
-    key.slot = MixBits(words[0] ^ MixBits(words[1] ^ piece.size())) >> 20 & (kSlots - 1);
+    key.slot = MixBits(words[0] ^ MixBits(words[1] ^ piece.size())) >> 20 & mask_;
     return key;
   }
 
   std::vector<Slot> slots_;
+  size_t mask_;
   Key key_;
 };
 

@@ -1,4 +1,5 @@
 // SentencePiece's BPE: neighbours merge whenever their text is a token, the one with the highest score first.
+#include <array>
 #include <bit>
 
 #include "runtime/tokenizer/merge.h"
@@ -17,44 +18,20 @@ uint32_t OrderOfScore(float score) {
 
 class Spm : public TextModel {
  public:
-  explicit Spm(const Vocabulary& vocabulary) : vocabulary_(vocabulary), cuts_at_marks_(!HasInnerMark(vocabulary)) {}
+  explicit Spm(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {
+    for (size_t c = 0; c < ascii_.size(); ++c) {
+      const char text = static_cast<char>(c);
+      ascii_[c] = vocabulary.FindPlain(std::string_view(&text, 1));
+    }
+  }
 
   void Encode(std::string_view piece, MergeScratch* scratch, std::vector<TokenId>* out) const override {
-    bool in_unknown_run = false;
-    if (!cuts_at_marks_) {
-      EncodeWhole(piece, scratch, &in_unknown_run, out);
-      return;
-    }
-    // No token goes on with a space mark after other text, so words can be merged one by one.
-    while (!piece.empty()) {
-      size_t end = 0;
-      while (piece.substr(end).starts_with(kSpaceMark)) end += kSpaceMark.size();
-      end = std::min(piece.find(kSpaceMark, end), piece.size());
-      EncodeWhole(piece.substr(0, end), scratch, &in_unknown_run, out);
-      piece.remove_prefix(end);
-    }
-  }
-
- private:
-  static bool HasInnerMark(const Vocabulary& vocabulary) {
-    for (size_t id = 0; id < vocabulary.tokens.size(); ++id) {
-      if (vocabulary.types[id] != TokenType::kNormal) continue;
-      std::string_view text = vocabulary.tokens[id];
-      while (text.starts_with(kSpaceMark)) text.remove_prefix(kSpaceMark.size());
-      // Most tokens do not even have the mark's first byte, and that is quicker to see.
-      if (text.find(kSpaceMark[0]) != std::string_view::npos && text.find(kSpaceMark) != std::string_view::npos)
-        return true;
-    }
-    return false;
-  }
-
-  void EncodeWhole(std::string_view piece, MergeScratch* scratch, bool* in_unknown_run,
-                   std::vector<TokenId>* out) const {
     scratch->symbols.clear();
     for (size_t begin = 0; begin < piece.size();) {
       const size_t size = Utf8Length(piece[begin]);
-      scratch->symbols.push_back(Symbol{vocabulary_.FindPlain(piece.substr(begin, size)), static_cast<uint32_t>(begin),
-                                        static_cast<uint32_t>(size)});
+      const TokenId id = size == 1 ? ascii_[static_cast<unsigned char>(piece[begin])]
+                                   : vocabulary_.FindPlain(piece.substr(begin, size));
+      scratch->symbols.push_back(Symbol{id, static_cast<uint32_t>(begin), static_cast<uint32_t>(size)});
       begin += size;
     }
     MergeSymbols(scratch, [&](const Symbol& a, const Symbol& b) {
@@ -62,18 +39,19 @@ class Spm : public TextModel {
       if (id < 0) return MergeResult{};
       return MergeResult{OrderOfScore(vocabulary_.scores[static_cast<size_t>(id)]), id};
     });
+    bool in_unknown_run = false;
     for (const Symbol& symbol : scratch->symbols) {
       if (symbol.id < 0) {
-        vocabulary_.AppendFallback(piece.substr(symbol.begin, symbol.size), in_unknown_run, out);
+        vocabulary_.AppendFallback(piece.substr(symbol.begin, symbol.size), &in_unknown_run, out);
       } else {
         out->push_back(symbol.id);
-        *in_unknown_run = false;
+        in_unknown_run = false;
       }
     }
   }
 
   const Vocabulary& vocabulary_;
-  const bool cuts_at_marks_;
+  std::array<TokenId, 128> ascii_;  // ids of single characters: a third of all look-ups
 };
 
 }  // namespace

@@ -43,16 +43,15 @@ std::string UnmarkSpaces(std::string_view token) {
 /// One call of Encode: its memory, and the way of a text through the steps.
 class Encoding {
  public:
-  Encoding(const TokenizerSpec& spec, const TextModel& model, const AddedTokens& raw, const AddedTokens& normalized)
-      : spec_(spec), model_(model), raw_(raw), normalized_(normalized) {}
+  explicit Encoding(const TokenizerParts& parts) : parts_(parts) {}
 
   Status Run(std::string_view text, const Ranges& parsed) {
     constexpr size_t kCacheFrom = 4096;  // Bytes; for less, clearing the cache costs more than it saves.
-    if (text.size() >= kCacheFrom) cache_ = std::make_unique<PieceCache>();
+    if (text.size() >= kCacheFrom) cache_ = std::make_unique<PieceCache>(text.size());
     ids_.reserve(text.size() / 4 + 16);
     const auto allowed = [&](size_t begin, size_t end) { return Covers(parsed, begin, end); };
     for (size_t at = 0;;) {
-      const AddedTokens::Match match = raw_.Find(text, at, allowed);
+      const AddedTokens::Match match = parts_.raw_added->Find(text, at, allowed);
       const size_t end = match.token == nullptr ? text.size() : match.begin;
       if (Status status = EncodeStretch(text.substr(at, end - at), at == 0); !status.ok()) return status;
       if (match.token == nullptr) return Status();
@@ -67,13 +66,13 @@ class Encoding {
   /// Text between added tokens.
   Status EncodeStretch(std::string_view text, bool at_start) {
     if (text.empty()) return Status();
-    if (spec_.normalizer.empty()) return EncodeNormalized(text, at_start);
+    if (parts_.spec.normalizer.empty()) return EncodeNormalized(text, at_start);
     normalized_text_.assign(text);
-    if (Status status = Normalize(spec_.normalizer, &normalized_text_); !status.ok()) return status;
+    if (Status status = Normalize(parts_.spec.normalizer, &normalized_text_); !status.ok()) return status;
     text = normalized_text_;
     const auto none = [](size_t, size_t) { return false; };
     for (size_t at = 0;;) {
-      const AddedTokens::Match match = normalized_.Find(text, at, none);
+      const AddedTokens::Match match = parts_.normalized_added->Find(text, at, none);
       const size_t end = match.token == nullptr ? text.size() : match.begin;
       if (Status status = EncodeNormalized(text.substr(at, end - at), at_start && at == 0); !status.ok()) return status;
       if (match.token == nullptr) return Status();
@@ -83,23 +82,28 @@ class Encoding {
   }
 
   Status EncodeNormalized(std::string_view text, bool at_start) {
-    if (Status status = splitter_.Split(spec_.splits, text, at_start); !status.ok()) return status;
-    for (const std::string_view piece : splitter_.pieces()) {
-      if (cache_ == nullptr || piece.size() > PieceCache::kMaxBytes) {
-        model_.Encode(piece, &scratch_, &ids_);
-      } else if (!cache_->Append(piece, &ids_)) {
-        const size_t begin = ids_.size();
-        model_.Encode(piece, &scratch_, &ids_);
-        cache_->Keep(piece, begin, ids_);
+    if (Status status = splitter_.Split(parts_.spec.splits, text, at_start); !status.ok()) return status;
+    for (std::string_view piece : splitter_.pieces()) {
+      while (!piece.empty()) {
+        const size_t bytes = parts_.cuts.FirstWord(piece);
+        EncodeWord(piece.substr(0, bytes));
+        piece.remove_prefix(bytes);
       }
     }
     return Status();
   }
 
-  const TokenizerSpec& spec_;
-  const TextModel& model_;
-  const AddedTokens& raw_;
-  const AddedTokens& normalized_;
+  void EncodeWord(std::string_view word) {
+    if (cache_ == nullptr || word.size() > PieceCache::kMaxBytes) {
+      parts_.model->Encode(word, &scratch_, &ids_);
+    } else if (!cache_->Append(word, &ids_)) {
+      const size_t begin = ids_.size();
+      parts_.model->Encode(word, &scratch_, &ids_);
+      cache_->Keep(word, begin, ids_);
+    }
+  }
+
+  const TokenizerParts& parts_;
   Splitter splitter_;
   MergeScratch scratch_;
   std::unique_ptr<PieceCache> cache_;
@@ -154,7 +158,7 @@ Result<std::vector<TokenId>> Tokenizer::EncodeSegments(std::span<const TextSegme
     text = joined;
   }
   if (text.size() > kMaxTextBytes) return TooLong(text.size());
-  Encoding encoding(impl_->spec, *impl_->model, *impl_->raw_added, *impl_->normalized_added);
+  Encoding encoding(*impl_);
   if (Status status = encoding.Run(text, parsed); !status.ok()) return status;
   std::vector<TokenId>& ids = encoding.ids();
   const std::vector<TokenId>& prefix = impl_->spec.prefix;

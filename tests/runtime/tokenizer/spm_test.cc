@@ -98,12 +98,20 @@ TEST(SpmTest, OnlyTheSpacePrefixAtTheVeryStartIsDropped) {  // T23
 TEST(SpmTest, MergingWordByWordEqualsMergingTheWhole) {
   SpecMaker words = SpmMaker();
   SpecMaker whole = SpmMaker();
-  whole.Add("zz\u2581zz", TokenType::kNormal, -1000);  // a token across words forbids cutting the text
+  // Tokens that are never reached, but have every last letter of the words below before a space: no cuts.
+  for (const char* text : {"a\u2581z", "b\u2581z", "d\u2581z", "o\u2581z"}) whole.Add(text, TokenType::kNormal, -1000);
   const auto by_words = words.Build();
   const auto at_once = whole.Build();
   for (const char* text : {"Hello   world a b", "worldHello  b  ", "   ", "a    ab  Hello"}) {
     EXPECT_EQ(*by_words->Encode(text), *at_once->Encode(text)) << text;
   }
+}
+
+TEST(SpmTest, TokensAcrossWordsAreFound) {
+  SpecMaker maker = SpmMaker();
+  maker.Add("b\u2581", TokenType::kNormal, 9);
+  maker.Add("b\u2581a", TokenType::kNormal, 10);
+  EXPECT_EQ(Pieces(*maker.Build(), "b a  b  a"), " |b a|  |b | a");
 }
 
 TEST(SpmTest, LongRunsAreDone) {  // T16
