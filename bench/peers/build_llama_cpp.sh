@@ -13,11 +13,11 @@ sum=832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e
 target=$prenorm_deps/llama.cpp-$version
 bin=$target/build/bin
 
-# The address of the source package, as pip finds it.
+# The address of the source package, as pip finds it. (pip's report on an installation would first build what a source
+# package needs in order to tell its dependencies: minutes.)
 source_url() {
-  python3 -m pip --quiet --disable-pip-version-check --retries 1 install --dry-run --ignore-installed --no-deps \
-    --no-binary llama-cpp-python --report - "llama-cpp-python==$version" |
-    python3 -c 'import json, sys; print(json.load(sys.stdin)["install"][0]["download_info"]["url"])'
+  python3 -m pip -vv --disable-pip-version-check --retries 1 index versions --no-binary :all: llama-cpp-python 2>/dev/null |
+    sed -n "s/^ *Found link \([^ #]*\).* version: ${version//./\\.}\$/\1/p"
 }
 
 if [ ! -d "$target/source" ]; then
@@ -25,7 +25,7 @@ if [ ! -d "$target/source" ]; then
   mkdir -p "$target/source.part"
   archive=$prenorm_deps/llama_cpp_python-$version.tar.gz
   if ! sha256_is "$archive" "$sum"; then
-    if ! url=$(source_url) || ! download "$url" "$archive" "$sum"; then
+    if ! url=$(source_url) || [ -z "$url" ] || ! download "$url" "$archive" "$sum"; then
       die "llama.cpp could not be fetched (is there a network?)"
     fi
   fi
