@@ -34,10 +34,13 @@ PICKED = list(range(0, VOCAB, 13))  # Of each row of logits these are kept.
 COMMON = dict(vocab_size=VOCAB, hidden_size=DIM, intermediate_size=128, num_hidden_layers=3, num_attention_heads=4,
               num_key_value_heads=2, max_position_embeddings=64, rms_norm_eps=1e-5, bos_token_id=1, eos_token_id=2,
               pad_token_id=0, tie_word_embeddings=False)
-LLAMA3 = dict(rope_type="llama3", rope_theta=10000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+LLAMA3 = dict(rope_type="llama3", rope_theta=1000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
               original_max_position_embeddings=32)
 YARN = dict(rope_type="yarn", rope_theta=10000.0, factor=4.0, original_max_position_embeddings=16)
 EXPERTS = dict(num_experts_per_tok=2)
+# With usual bases the last pairs hardly turn within 24 tokens; with usual eps it hardly shows beside Gemma's larger rows.
+SMALL_BASE = dict(rope_type="default", rope_theta=100.0)
+LARGE_EPS = 1e-3
 MSCALE = {**YARN, "mscale": 0.8, "mscale_all_dim": 0.3}
 
 
@@ -61,31 +64,34 @@ FAMILIES = {
     "llama_dynamic": family("llama", "llama", rope_parameters=dict(rope_type="dynamic", rope_theta=10000.0, factor=2.0)),
     "llama_mscale": family("llama", "llama", rope_parameters=MSCALE),
     "mistral": family("llama", "mistral", sliding_window=WINDOW, head_dim=32),
-    "mixtral": family("llama", "mixtral", num_local_experts=5, **EXPERTS),
+    "mixtral": family("llama", "mixtral", num_local_experts=5, rope_parameters=SMALL_BASE, **EXPERTS),
     "qwen2": family("qwen2", "qwen2", use_sliding_window=False),
     "qwen2moe": family("qwen2moe", "qwen2_moe", num_experts=6, moe_intermediate_size=48, norm_topk_prob=False,
                        shared_expert_intermediate_size=160, use_sliding_window=False, **EXPERTS),
     "qwen3": family("qwen3", "qwen3", head_dim=32, use_sliding_window=False),
     "qwen3moe": family("qwen3moe", "qwen3_moe", head_dim=32, num_experts=6, moe_intermediate_size=64,
                        norm_topk_prob=True, **EXPERTS),
-    "gemma": family("gemma", "gemma", head_dim=32, tie_word_embeddings=True, hidden_act="gelu_pytorch_tanh"),
+    "gemma": family("gemma", "gemma", head_dim=32, tie_word_embeddings=True, hidden_act="gelu_pytorch_tanh",
+                    rms_norm_eps=LARGE_EPS),
     "gemma2": family("gemma2", "gemma2", head_dim=32, sliding_window=WINDOW, query_pre_attn_scalar=32,
-                     tie_word_embeddings=True, attn_logit_softcapping=5.0, final_logit_softcapping=6.0),
+                     tie_word_embeddings=True, rms_norm_eps=LARGE_EPS, attn_logit_softcapping=5.0, final_logit_softcapping=6.0),
     "gemma3": family("gemma3", "gemma3_text", head_dim=32, num_hidden_layers=7, sliding_window=WINDOW,
-                     query_pre_attn_scalar=32, tie_word_embeddings=True,
+                     query_pre_attn_scalar=32, tie_word_embeddings=True, rms_norm_eps=LARGE_EPS,
                      rope_parameters=dict(
                          sliding_attention=dict(rope_type="default", rope_theta=10000.0),
-                         full_attention=dict(rope_type="linear", rope_theta=1000000.0, factor=8.0))),
+                         full_attention=dict(rope_type="linear", rope_theta=100.0, factor=4.0))),
     "phi3": family("phi3", "phi3", sliding_window=WINDOW),
     "phi3_short": family("phi3", "phi3", **longrope(32)),
     "phi3_long": family("phi3", "phi3", **longrope(16)),
-    "smollm3": family("smollm3", "smollm3", num_hidden_layers=4, use_sliding_window=False, tie_word_embeddings=True),
+    "smollm3": family("smollm3", "smollm3", num_hidden_layers=4, use_sliding_window=False, tie_word_embeddings=True,
+                      rope_parameters=SMALL_BASE),
     "gpt2": dict(architecture="gpt2", config=dict(model_type="gpt2", vocab_size=VOCAB, n_embd=DIM, n_layer=3, n_head=4,
                                                   n_positions=64, bos_token_id=1, eos_token_id=2)),
     "olmo2": family("olmo2", "olmo2"),
-    "cohere": family("command-r", "cohere", logit_scale=0.25, tie_word_embeddings=True, layer_norm_eps=1e-5),
+    "cohere": family("command-r", "cohere", logit_scale=0.25, tie_word_embeddings=True, layer_norm_eps=1e-5,
+                     rope_parameters=SMALL_BASE),
     "cohere_qk_norm": family("command-r", "cohere", logit_scale=0.25, tie_word_embeddings=True, use_qk_norm=True,
-                             layer_norm_eps=1e-5),
+                             layer_norm_eps=1e-5, rope_parameters=SMALL_BASE),
     "cohere2": family("cohere2", "cohere2", num_hidden_layers=5, logit_scale=0.25, tie_word_embeddings=True,
                       layer_norm_eps=1e-5, sliding_window=WINDOW, head_dim=24),
     "granite": family("granite", "granite", embedding_multiplier=3.0, residual_multiplier=0.4,
@@ -115,6 +121,8 @@ def spread(architecture, name, shape):
         return (0.0, 0.5) if architecture.startswith("gemma") else (1.0, 0.5)
     if name.endswith(".bias"):
         return 0.0, 0.3
+    if architecture.startswith("gemma") and "embed_tokens" in name:
+        return (0.0, 0.15)  # They are multiplied, and should not drown what the branches add.
     return (0.0, 0.5) if re.search(r"embed_tokens|wte|wpe", name) else (0.0, 0.25)
 
 

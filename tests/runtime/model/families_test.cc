@@ -6,15 +6,14 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "prenorm/model.h"
 #include "prenorm/quantize.h"
-#include "prenorm/session.h"
 #include "runtime/model/parts.h"
+#include "tests/support/golden_families.h"
 #include "tests/support/hashed_model.h"
 #include "tests/support/tiny_model.h"
 
@@ -22,28 +21,6 @@ namespace prenorm {
 namespace {
 
 namespace fs = std::filesystem;
-
-const nlohmann::json& Goldens() {
-  static const nlohmann::json goldens = [] {
-    std::ifstream file(PRENORM_SOURCE_DIR "/tests/golden/families.json");
-    return nlohmann::json::parse(file);
-  }();
-  return goldens;
-}
-
-const nlohmann::json& GoldenOf(const std::string& name) {
-  for (const auto& golden : Goldens()) {
-    if (golden["name"] == name) return golden;
-  }
-  ADD_FAILURE() << "no golden values of " << name;
-  return Goldens()[0];
-}
-
-std::vector<std::string> Names() {
-  std::vector<std::string> names;
-  for (const auto& golden : Goldens()) names.push_back(golden["name"]);
-  return names;
-}
 
 fs::path Place(const std::string& name) {
   return fs::path(testing::TempDir()) / ("prenorm_families_" + std::to_string(getpid()) + "_" + name);
@@ -56,25 +33,6 @@ std::shared_ptr<const Model> Load(const fs::path& path) {
 }
 
 Status LoadStatus(const fs::path& path) { return Model::Load(path.string()).status(); }
-
-// Logits of all positions, the tokens given to the session `step` at a time.
-std::vector<float> AllLogits(std::shared_ptr<const Model> model, const std::vector<TokenId>& ids, size_t step,
-                             int threads = 2) {
-  SessionOptions options;
-  options.cache = SessionOptions::Cache::kF32;
-  options.threads = threads;
-  options.context = ids.size();
-  Result<std::unique_ptr<Session>> session = Session::Create(model, options);
-  const size_t vocab_size = model->config().vocab_size;
-  std::vector<float> logits(ids.size() * vocab_size);
-  EXPECT_TRUE(session.ok()) << session.status().message();
-  if (!session.ok()) return logits;
-  for (size_t done = 0; done < ids.size(); done += step) {
-    const auto part = std::span(ids).subspan(done, std::min(step, ids.size() - done));
-    EXPECT_TRUE((*session)->Eval(part, logits.data() + done * vocab_size).ok());
-  }
-  return logits;
-}
 
 class FamiliesTest : public testing::TestWithParam<std::string> {
  protected:
@@ -94,28 +52,13 @@ class FamiliesTest : public testing::TestWithParam<std::string> {
     HashedModel(golden_).WriteFolder(Place(GetParam()));
     return Load(Place(GetParam()));
   }
-  // Largest distance from the golden values, as a share of what is allowed.
-  double Distance(const std::vector<float>& logits) const {
-    const auto picked = golden_["picked"].get<std::vector<size_t>>();
-    const double allowed = 1e-4 * std::max(1.0, golden_["max_logit"].get<double>());
-    const size_t vocab_size = logits.size() / ids_.size();
-    double most = 0.0;
-    for (size_t t = 0; t < ids_.size(); ++t) {
-      for (size_t i = 0; i < picked.size(); ++i) {
-        const double expected = golden_["logits"][t][i];
-        const double distance = std::abs(static_cast<double>(logits[t * vocab_size + picked[i]]) - expected);
-        most = std::isnan(distance) ? INFINITY : std::max(most, distance);
-      }
-    }
-    return most / allowed;
-  }
   void ExpectGolden(const std::shared_ptr<const Model>& model) {
     ASSERT_NE(model, nullptr);
     EXPECT_TRUE(model->warnings().empty()) << model->warnings()[0];
     for (const size_t step : {ids_.size(), size_t{7}, size_t{1}}) {
-      EXPECT_LE(Distance(AllLogits(model, ids_, step)), 1.0) << step << " tokens at a time";
+      EXPECT_LE(GoldenDistance(golden_, AllLogits(model, ids_, step)), 1.0) << step << " tokens at a time";
     }
-    EXPECT_LE(Distance(AllLogits(model, ids_, ids_.size(), /*threads=*/3)), 1.0) << "3 threads";
+    EXPECT_LE(GoldenDistance(golden_, AllLogits(model, ids_, ids_.size(), /*threads=*/3)), 1.0) << "3 threads";
   }
   nlohmann::json golden_;
   std::vector<TokenId> ids_;
@@ -167,7 +110,7 @@ TEST_P(FamiliesTest, QuantizedToQ8_0StaysNearTheLogitsOfTransformers) {
   EXPECT_EQ(AllLogits(model, ids_, 1, /*threads=*/3), whole) << "nor do threads";
 }
 
-INSTANTIATE_TEST_SUITE_P(All, FamiliesTest, testing::ValuesIn(Names()),
+INSTANTIATE_TEST_SUITE_P(All, FamiliesTest, testing::ValuesIn(GoldenNames()),
                          [](const testing::TestParamInfo<std::string>& family) { return family.param; });
 
 // Writes a model with its config.json changed and returns how loading it fails.
@@ -317,11 +260,11 @@ TEST(FamilyDetailsTest, OldConfigJsonIsUnderstoodAsTheNewOne) {
   const auto ids = golden["ids"].get<std::vector<TokenId>>();
   HashedModel(golden).WriteFolder(Place("new_config"));
   // As written by the first releases: bases and scaling at the top, the pattern as a number, no list of layers.
+  config["rope_theta"] = config["rope_parameters"]["full_attention"]["rope_theta"];
   config.erase("rope_parameters");
   config.erase("layer_types");
-  config["rope_theta"] = 1000000.0;
   config["rope_local_base_freq"] = 10000.0;
-  config["rope_scaling"] = {{"rope_type", "linear"}, {"factor", 8.0}};
+  config["rope_scaling"] = {{"rope_type", "linear"}, {"factor", 4.0}};
   config["sliding_window_pattern"] = 6;
   HashedModel(golden).WriteFolder(Place("old_config"));
   const auto a = Load(Place("new_config")), b = Load(Place("old_config"));
