@@ -1,4 +1,4 @@
-// prenorm models: what the catalog and the cache hold; fetching and removing.
+// prenorm models: what the catalog and the cache hold; fetching, preparing and removing.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -10,6 +10,7 @@
 #include "tools/common/errors.h"
 #include "tools/common/host.h"
 #include "tools/common/hub.h"
+#include "tools/common/open_model.h"
 #include "tools/common/terminal.h"
 #include "tools/common/wheel.h"
 
@@ -181,6 +182,28 @@ Status CheckSha256Option(const std::string& name, const Options& options) {
                                             options.sha256 + "'\nGive what sha256sum prints."};
 }
 
+// Prepared weights of the model at `path` begin with its name.
+std::vector<fs::path> PreparedOf(const fs::path& path) {
+  std::vector<fs::path> found;
+  const Result<std::string> folder = PreparedFolder();
+  if (!folder.ok()) return found;
+  const std::string begin = path.filename().string() + "-";
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(*folder, error)) {
+    const std::string name = entry.path().filename().string();
+    const bool rest_is_key = name.find('-', begin.size()) == begin.size() + 16;
+    if (name.starts_with(begin) && rest_is_key && name.ends_with(".prepared")) found.push_back(entry.path());
+  }
+  return found;
+}
+
+int Prepare(const std::string& name, Options options) {
+  options.model = name;
+  options.prepared = true;
+  const Result<OpenedModel> opened = OpenModel(options);
+  return opened.ok() ? PrintAnswer(opened->model->prepared_path() + "\n") : FailModel(opened.status());
+}
+
 int Remove(const std::string& name, const std::string& folder) {
   std::string path = FindInCache(name);
   if (IsHubName(name) && name.find(':') == std::string::npos) path = HubFolder(folder, name);  // All of it.
@@ -188,7 +211,11 @@ int Remove(const std::string& name, const std::string& folder) {
   std::error_code error;
   const bool part = file.find('/') == std::string::npos && fs::remove(folder + "/" + file + ".part", error);
   if (path.empty() || !fs::exists(path, error)) return part ? kExitOk : Fail(NoSuchModel(name));
-  const uint64_t bytes = BytesOf(path);
+  uint64_t bytes = BytesOf(path);
+  for (const fs::path& prepared : PreparedOf(path)) {
+    bytes += BytesOf(prepared);
+    fs::remove(prepared, error);
+  }
   fs::remove_all(path, error);
   if (error) {
     return Fail(Status(StatusCode::kIo,
@@ -212,6 +239,7 @@ int RunModels(const Options& options) {
                        "See which there are: prenorm models"));
   }
   if (options.action == "fetch") return Fetch(name, *folder, options);
+  if (options.action == "prepare") return Prepare(name, options);
   if (options.action == "remove") return Remove(name, *folder);
   Result<std::string> path = FindModelFile(name);
   return path.ok() ? PrintAnswer(*path + "\n") : FailModel(path.status());

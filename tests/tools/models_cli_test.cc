@@ -65,6 +65,32 @@ TEST_F(ModelsCliTest, ListsTheCatalogAndWhatElseIsThere) {
   EXPECT_NE(Models({}).out.find("mine.gguf"), std::string::npos) << "list is what models does by itself";
 }
 
+TEST_F(ModelsCliTest, PrepareMakesWhatPreparedUsesAndRemoveTakesItAway) {
+  fs::create_directories(InCache(""));
+  fs::copy_file(TinyModel(), InCache("mine.gguf"));
+  const CommandResult prepared = Models({"prepare", "mine"});
+  ASSERT_EQ(prepared.exit_code, 0) << prepared.err;
+  const std::string path = prepared.out.substr(0, prepared.out.size() - 1);
+  EXPECT_TRUE(path.starts_with(folder_.path("cache/prenorm/prepared/mine.gguf-"))) << path;
+  const auto time = fs::last_write_time(path);
+  const auto generate = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"generate", "mine", "-p", "Once there was", "-n", "16", "--temp", "0", "-q"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunCommand(arguments, {.environment = {"XDG_CACHE_HOME=" + folder_.path("cache")}});
+  };
+  const CommandResult plain = generate({}), shared = generate({"--prepared"});
+  EXPECT_EQ(shared.exit_code, 0) << shared.err;
+  EXPECT_EQ(shared.out, plain.out);
+  EXPECT_EQ(fs::last_write_time(path), time) << "it was there already";
+  EXPECT_EQ(generate({"--prepared", "--no-mmap"}).exit_code, 2);
+  fs::copy_file(TinyModel(), InCache("mine.gguf-other"));
+  ASSERT_EQ(Models({"prepare", "mine.gguf-other"}).exit_code, 0);
+  EXPECT_EQ(Models({"remove", "mine"}).exit_code, 0);
+  EXPECT_FALSE(fs::exists(path));
+  const auto left = fs::directory_iterator(folder_.path("cache/prenorm/prepared"));
+  EXPECT_EQ(std::distance(begin(left), end(left)), 1) << "that of the other model";
+}
+
 TEST_F(ModelsCliTest, PathAndRemove) {
   fs::create_directories(InCache(""));
   fs::copy_file(TinyModel(), InCache("mine.gguf"));

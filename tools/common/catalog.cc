@@ -67,6 +67,16 @@ std::string FindInHubFolder(const fs::path& folder, const std::string& part) {
   return later_part ? "" : first;
 }
 
+Result<std::string> CacheFolder(const char* name) {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache != '\0') return (fs::path(cache) / "prenorm" / name).string();
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && *home != '\0') return (fs::path(home) / ".cache" / "prenorm" / name).string();
+  return Status(StatusCode::kNotFound,
+                "There is no folder for models.\nXDG_CACHE_HOME, HOME: expected one of them, found none\n"
+                "Set one of them.");
+}
+
 }  // namespace
 
 const std::vector<CatalogModel>& Catalog() { return Parsed().models; }
@@ -79,15 +89,8 @@ const CatalogModel* FindInCatalog(const std::string& name) {
   return nullptr;
 }
 
-Result<std::string> ModelFolder() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && *cache != '\0') return (fs::path(cache) / "prenorm" / "models").string();
-  const char* home = std::getenv("HOME");
-  if (home != nullptr && *home != '\0') return (fs::path(home) / ".cache" / "prenorm" / "models").string();
-  return Status(StatusCode::kNotFound,
-                "There is no folder for models.\nXDG_CACHE_HOME, HOME: expected one of them, found none\n"
-                "Set one of them.");
-}
+Result<std::string> ModelFolder() { return CacheFolder("models"); }
+Result<std::string> PreparedFolder() { return CacheFolder("prepared"); }
 
 std::string HubFolder(const std::string& folder, const std::string& id) {
   std::string name = id;

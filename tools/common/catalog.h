@@ -38,6 +38,9 @@ const CatalogModel* FindInCatalog(const std::string& name);
 /// ${XDG_CACHE_HOME:-~/.cache}/prenorm/models. Errors: kNotFound where neither variable is set.
 Result<std::string> ModelFolder();
 
+/// Beside it, .../prenorm/prepared: for LoadOptions::prepared_folder.
+Result<std::string> PreparedFolder();
+
 /// The folder in the cache for the files of the hub's OWNER/NAME.
 std::string HubFolder(const std::string& folder, const std::string& id);
 

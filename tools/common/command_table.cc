@@ -17,7 +17,7 @@ const CommandInfo kCommands[] = {
     {kNorms, "norms", "how exactly and how fast the normalization layer computes", "prenorm norms --accuracy"},
     {kLab, "lab", "textbook claims about normalization, measured here", "prenorm lab invariance"},
     {kPerplexity, "perplexity", "how well a model predicts a text", "prenorm perplexity model.gguf -f text.txt"},
-    {kManage, "models", "list, fetch and remove models", "prenorm models fetch smollm2-135m-instruct-q4_1"},
+    {kManage, "models", "list, fetch, prepare and remove models", "prenorm models fetch smollm2-135m-instruct-q4_1"},
     {kQuantize, "quantize", "write a model again in a smaller type",
      "prenorm quantize model-f16.gguf model-q4.gguf Q4_K_M"},
     {kVerify, "verify", "compare the engine with a plain reference, operator by operator", "prenorm verify model.gguf"},

