@@ -7,7 +7,8 @@
 
 namespace prenorm {
 
-// A range of rows. Sums over them are added to dgain and dbias ([cols] of f64, each may be null).
+// A range of rows. Sums over them are added to dgain and dbias ([cols] of f64, each may be null); run_sums is room for
+// them in f32: [cols] for each that is wanted.
 struct RowsBackward {
   const float* x;
   size_t x_stride;
@@ -18,6 +19,7 @@ struct RowsBackward {
   size_t dx_stride;
   double* dgain;
   double* dbias;
+  float* run_sums;
   size_t rows;
   size_t cols;
   float eps;

@@ -19,7 +19,7 @@
 
 namespace prenorm {
 
-/// Elements of the workspace (f64) that a row-wise gradient needs for sums over rows; at most 32 * cols.
+/// Elements of the workspace (f64) that a row-wise gradient needs for sums over rows; at most 48 * cols.
 size_t BackwardWorkspaceSize(size_t rows, size_t cols);
 
 /// y = gain * x * r with r = 1 / sqrt(mean square + eps), eps inside the root:

@@ -33,6 +33,8 @@ void Run(RowsBackward call, float* dgain, float* dbias, double* workspace, size_
   const size_t parts = Parts(rows);
   double* dgain_sums = dgain == nullptr ? nullptr : workspace;
   double* dbias_sums = dbias == nullptr ? nullptr : workspace + (dgain == nullptr ? 0 : parts * cols);
+  // Behind the sums in f64: as many bytes a part as two rows of f32 take.
+  double* run_sums = workspace == nullptr ? nullptr : workspace + 2 * parts * cols;
   OverRows(parts, parts == 0 ? 0 : rows / parts * cols, threads, [&](size_t begin, size_t count) {
     for (size_t part = begin; part < begin + count; ++part) {
       const size_t row = blocks * part / parts * kBlock;
@@ -43,6 +45,7 @@ void Run(RowsBackward call, float* dgain, float* dbias, double* workspace, size_
       slice.rows = std::min(rows, blocks * (part + 1) / parts * kBlock) - row;
       slice.dgain = dgain_sums == nullptr ? nullptr : dgain_sums + part * cols;
       slice.dbias = dbias_sums == nullptr ? nullptr : dbias_sums + part * cols;
+      slice.run_sums = run_sums == nullptr ? nullptr : reinterpret_cast<float*>(run_sums + part * cols);
       if (slice.dgain != nullptr) std::fill_n(slice.dgain, cols, 0.0);
       if (slice.dbias != nullptr) std::fill_n(slice.dbias, cols, 0.0);
       RowsBackwardDispatch(slice);
@@ -54,19 +57,19 @@ void Run(RowsBackward call, float* dgain, float* dbias, double* workspace, size_
 
 }  // namespace
 
-size_t BackwardWorkspaceSize(size_t rows, size_t cols) { return 2 * Parts(rows) * cols; }
+size_t BackwardWorkspaceSize(size_t rows, size_t cols) { return 3 * Parts(rows) * cols; }
 
 void RmsNormBackward(const float* x, size_t x_stride, const float* dy, size_t dy_stride, const float* gain, float* dx,
                      size_t dx_stride, float* dgain, size_t rows, size_t cols, float eps, double* workspace,
                      size_t threads) {
-  Run({x, x_stride, dy, dy_stride, gain, dx, dx_stride, nullptr, nullptr, rows, cols, eps, false}, dgain, nullptr,
-      workspace, threads);
+  Run({x, x_stride, dy, dy_stride, gain, dx, dx_stride, nullptr, nullptr, nullptr, rows, cols, eps, false}, dgain,
+      nullptr, workspace, threads);
 }
 
 void LayerNormBackward(const float* x, size_t x_stride, const float* dy, size_t dy_stride, const float* gain, float* dx,
                        size_t dx_stride, float* dgain, float* dbias, size_t rows, size_t cols, float eps,
                        double* workspace, size_t threads) {
-  Run({x, x_stride, dy, dy_stride, gain, dx, dx_stride, nullptr, nullptr, rows, cols, eps, true}, dgain, dbias,
+  Run({x, x_stride, dy, dy_stride, gain, dx, dx_stride, nullptr, nullptr, nullptr, rows, cols, eps, true}, dgain, dbias,
       workspace, threads);
 }
 

@@ -366,7 +366,7 @@ TEST(NormBackwardTest, NanStaysInItsRow) {
 
 TEST(NormBackwardTest, CheckedEntriesNameTheNumbers) {
   std::vector<float> x(32, 1.0f), dy(32, 1.0f), dx(32, -77.0f), dgain(8, -77.0f);
-  std::vector<double> workspace(16);
+  std::vector<double> workspace(24);
   const auto refused = [](const Status& status, std::initializer_list<const char*> words) {
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
     for (const char* word : words) EXPECT_NE(status.message().find(word), std::string::npos) << status.message();
@@ -375,17 +375,17 @@ TEST(NormBackwardTest, CheckedEntriesNameTheNumbers) {
     return CheckedRmsNormBackward(x.data(), stride, dy.data(), 8, nullptr, out, 8, dgain.data(), 4, 8, eps,
                                   workspace.data(), size);
   };
-  refused(rms(7, dx.data(), 16), {"RmsNormBackward", "stride of x is 7"});
-  refused(rms(8, x.data() + 1, 16), {"overlap"});
-  refused(rms(8, dx.data(), 15), {"workspace holds 15", "expected 16"});
-  refused(rms(8, dx.data(), 16, -1.0f), {"eps is -1"});
+  refused(rms(7, dx.data(), 24), {"RmsNormBackward", "stride of x is 7"});
+  refused(rms(8, x.data() + 1, 24), {"overlap"});
+  refused(rms(8, dx.data(), 23), {"workspace holds 23", "expected 24"});
+  refused(rms(8, dx.data(), 24, -1.0f), {"eps is -1"});
   const ChannelShape one{1, 8, 1, ChannelOrder::kChannelsFirst};
   refused(CheckedBatchNormTrainBackward(x.data(), 8, dy.data(), 8, nullptr, dx.data(), 8, dgain.data(), nullptr, one,
                                         1e-5f),
           {"BatchNormTrainBackward", "1 value per channel"});
   for (const float v : dx) EXPECT_EQ(v, -77.0f);
   for (const float v : dgain) EXPECT_EQ(v, -77.0f);
-  EXPECT_TRUE(rms(8, x.data(), 16).ok());
+  EXPECT_TRUE(rms(8, x.data(), 24).ok());
   EXPECT_TRUE(CheckedLayerNormBackward(x.data(), 8, dy.data(), 8, nullptr, dy.data(), 8, nullptr, nullptr, 4, 8, 1e-5f,
                                        nullptr, 0)
                   .ok());
