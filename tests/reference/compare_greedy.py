@@ -2,9 +2,10 @@
 
   python compare_greedy.py MODEL.gguf --prenorm build/prenorm --max-delta 0.9
 
-The reference continues chat prompts greedily; the runtime gets the same ids and must name the same next token wherever
-the reference's best logit leads its second by more than 2 x --max-delta, the largest |delta logit| that
-compare_logits.py measured (on another text, so the claim can fail). Exit code 1 when a position breaks it.
+The reference continues chat prompts greedily (plain ones, where the file has no template); the runtime gets the same
+ids and must name the same next token wherever the reference's best logit leads its second by more than 2 x --max-delta,
+the largest |delta logit| that compare_logits.py measured (on another text, so the claim can fail). Exit code 1 when a
+position breaks it.
 
 A text counts up to the first special token, the end of the answer, inclusive. What would follow is no text: on long runs
 of <|endoftext|> the logits of SmolLM2 jump by 40 for changes in the last bits, with every runtime.
@@ -37,6 +38,9 @@ def chat_prompts(tokenizer, count):
         seed += 1
     prompts = []
     for request in requests:
+        if tokenizer.chat_template is None:
+            prompts.append(tokenizer.encode(request))
+            continue
         text = tokenizer.apply_chat_template([{"role": "user", "content": request}], tokenize=False,
                                              add_generation_prompt=True)
         prompts.append(tokenizer.encode(text, add_special_tokens=False))
