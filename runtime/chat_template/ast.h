@@ -106,6 +106,7 @@ enum class StmtKind {
   kBreak,
   kContinue,
   kScope,  // body in a scope of its own (generation blocks)
+  kBlock,  // body, where a template that extends this one could put another
 };
 
 struct Stmt {
@@ -118,6 +119,8 @@ struct Stmt {
   std::vector<std::pair<ExprPtr, Body>> branches;
   std::vector<std::pair<Target, ExprPtr>> assignments;
   std::vector<Parameter> parameters;
+  bool recursive = false;     ///< kFor: `loop` may be called.
+  bool scoped = false;        ///< kBlock: sees what is around it.
   bool uses_varargs = false;  ///< The body names `varargs`: it takes further arguments.
   bool uses_kwargs = false;
   bool uses_caller = false;

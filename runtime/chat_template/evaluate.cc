@@ -242,6 +242,10 @@ Value Interpreter::Attribute(const Value& object, std::string_view name) {
   if (const Dict* dict = object.as_dict()) {
     if (const Value* value = dict->Find(name)) return *value;
   }
+  if (const chat_template::List* list = object.as_list(); list != nullptr && list->is_group) {
+    if (name == "grouper") return list->items[0];
+    if (name == "list") return list->items[1];
+  }
   return Value::Missing(Describe(object) + " has no attribute '" + std::string(name) + "'");
 }
 

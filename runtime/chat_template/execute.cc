@@ -55,6 +55,7 @@ void Interpreter::Register(const std::shared_ptr<Scope>& scope) {
 Text Interpreter::Run(const Body& body) {
   const ScopeGuard guard(*this);  // What the template sets must not touch the variables it was given.
   Register(scope_);
+  template_scope_ = scope_;
   TextBuilder out(budget_);
   Execute(body, out);
   return out.Take();
@@ -98,7 +99,8 @@ Interpreter::Signal Interpreter::ExecuteOne(const Stmt& stmt, TextBuilder& out) 
     case StmtKind::kIf:
       return ExecuteIf(stmt, out);
     case StmtKind::kFor:
-      return ExecuteFor(stmt, out);
+      ExecuteFor(stmt, Evaluate(*stmt.expr), 0, out);
+      break;
     case StmtKind::kSet:
       Assign(stmt.target, Evaluate(*stmt.expr));
       break;
@@ -123,6 +125,9 @@ Interpreter::Signal Interpreter::ExecuteOne(const Stmt& stmt, TextBuilder& out) 
     case StmtKind::kScope:
       Print(Value(Capture(stmt.body)), out);
       break;
+    case StmtKind::kBlock:
+      Print(Value(RunBlock(stmt)), out);
+      break;
   }
   return Signal::kNone;
 }
@@ -145,8 +150,8 @@ Interpreter::Signal Interpreter::ExecuteIf(const Stmt& stmt, TextBuilder& out) {
 }
 
 // What the loop runs over: elements for which the condition holds.
-Values Interpreter::LoopItems(const Stmt& stmt) {
-  Values items = Iterate(Evaluate(*stmt.expr));
+Values Interpreter::LoopItems(const Stmt& stmt, const Value& iterable) {
+  Values items = Iterate(iterable);
   if (stmt.condition == nullptr) return items;
   Values kept;
   for (Value& item : items) {
@@ -157,25 +162,41 @@ Values Interpreter::LoopItems(const Stmt& stmt) {
   return kept;
 }
 
-Interpreter::Signal Interpreter::ExecuteFor(const Stmt& stmt, TextBuilder& out) {
-  const Value list = List(LoopItems(stmt));
+void Interpreter::ExecuteFor(const Stmt& stmt, const Value& iterable, size_t depth0, TextBuilder& out) {
+  const Value list = List(LoopItems(stmt, iterable));
   const Values& items = list.as_list()->items;
-  size_t loops_around = 0;
-  for (const Scope* scope = scope_.get(); scope != nullptr; scope = scope->parent.get()) {
-    for (const auto& [name, value] : scope->variables) loops_around += name == "loop" ? 1 : 0;
-  }
-  const auto loop = std::make_shared<Loop>(list, loops_around);
+  if (stmt.recursive) Register(scope_);  // A loop that is kept would keep what is around it.
+  const auto loop = std::make_shared<Loop>(list, depth0, stmt.recursive ? &stmt : nullptr,
+                                           stmt.recursive ? scope_ : std::shared_ptr<Scope>());
   for (size_t i = 0; i < items.size(); ++i) {
     budget_.Step();
     loop->Advance(i);
     const ScopeGuard guard(*this);
     scope_->Set("loop", Value(ObjectPtr(loop)));
     Assign(stmt.target, items[i]);
-    if (Execute(stmt.body, out) == Signal::kBreak) return Signal::kNone;
+    if (Execute(stmt.body, out) == Signal::kBreak) return;
   }
-  if (!items.empty()) return Signal::kNone;
+  if (!items.empty()) return;
   const ScopeGuard guard(*this);
-  return Execute(stmt.else_body, out);
+  Execute(stmt.else_body, out);
+}
+
+Value Interpreter::RunLoop(const Stmt& stmt, std::shared_ptr<Scope> scope, const Value& iterable, size_t depth0) {
+  const Budget::Nested nested(budget_);
+  const Position at = at_;
+  Text text = InScope(std::move(scope), [&] {
+    TextBuilder out(budget_);
+    ExecuteFor(stmt, iterable, depth0, out);
+    return out.Take();
+  });
+  at_ = at;
+  return Value(std::move(text));
+}
+
+// Unless it says so, a block does not see the loops and macros around it.
+Text Interpreter::RunBlock(const Stmt& stmt) {
+  if (stmt.scoped) return Capture(stmt.body);
+  return InScope(template_scope_, [&] { return Capture(stmt.body); });
 }
 
 Interpreter::Signal Interpreter::ExecuteWith(const Stmt& stmt, TextBuilder& out) {

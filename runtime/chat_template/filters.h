@@ -18,8 +18,9 @@ const FilterEntry* FindFilter(std::string_view name);
 /// What is said of such a one: its name, and those that there are.
 std::string UnknownFilter(std::string_view name);
 
-/// Tables of the two files that hold them, ended by an entry without function.
+/// Tables of the files that hold them, each ended by an entry without function.
 extern const FilterEntry kTextFilters[];
+extern const FilterEntry kWebFilters[];
 extern const FilterEntry kListFilters[];
 
 }  // namespace prenorm::chat_template

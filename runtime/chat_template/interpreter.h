@@ -53,6 +53,8 @@ class Interpreter {
   /// Calls a macro's body with `scope` in place of the current one.
   Text RunIn(std::shared_ptr<Scope> scope, const Body& body);
   Value EvaluateIn(std::shared_ptr<Scope> scope, const Expr& expr);
+  /// The text of a for block in `scope` over these items in place of its own.
+  Value RunLoop(const Stmt& stmt, std::shared_ptr<Scope> scope, const Value& iterable, size_t depth0);
   /// Objects that can refer to themselves are emptied at the end, or they would never be freed.
   void Register(const std::shared_ptr<Scope>& scope);
   void Register(std::shared_ptr<Namespace> space) { namespaces_.push_back(std::move(space)); }
@@ -77,7 +79,7 @@ class Interpreter {
   Signal Execute(const Body& body, TextBuilder& out);
   Signal ExecuteOne(const Stmt& stmt, TextBuilder& out);
   Signal ExecuteIf(const Stmt& stmt, TextBuilder& out);
-  Signal ExecuteFor(const Stmt& stmt, TextBuilder& out);
+  void ExecuteFor(const Stmt& stmt, const Value& iterable, size_t depth0, TextBuilder& out);
   Signal ExecuteWith(const Stmt& stmt, TextBuilder& out);
   void ExecuteSetBlock(const Stmt& stmt);
   void ExecuteCall(const Stmt& stmt, TextBuilder& out);
@@ -87,7 +89,8 @@ class Interpreter {
   void Assign(const Target& target, Value value);
   Value MakeMacro(const Stmt& stmt);
   Text Capture(const Body& body);
-  Values LoopItems(const Stmt& stmt);
+  Values LoopItems(const Stmt& stmt, const Value& iterable);
+  Text RunBlock(const Stmt& stmt);
 
   // evaluate.cc
   Value Evaluate(const Expr& expr);
@@ -107,6 +110,7 @@ class Interpreter {
   Budget& budget_;
   std::tm now_;
   std::shared_ptr<Scope> scope_;
+  std::shared_ptr<Scope> template_scope_;  // what the template sets outside of all loops and macros
   Position at_;
   std::vector<std::shared_ptr<Scope>> scopes_;
   std::vector<std::shared_ptr<Namespace>> namespaces_;

@@ -238,6 +238,52 @@ Value Batch(Interpreter& in, const Value& value, Arguments& arguments) {
   return in.List(std::move(rows), ListKind::kGenerator);
 }
 
+Value SliceFilter(Interpreter& in, const Value& value, Arguments& arguments) {
+  arguments.Expect("slice", {"slices", "fill_with"});
+  const int64_t wanted = arguments.Int(0, "slices", 0);
+  if (wanted < 1) TypeError("slice needs a positive number");
+  const size_t limit = in.budget().limits().range_items;
+  if (static_cast<uint64_t>(wanted) > limit) Budget::Exceeded("slices", limit);
+  const Value* fill = arguments.Find(1, "fill_with");
+  const Values items = in.Iterate(value);
+  const size_t slices = static_cast<size_t>(wanted);
+  const size_t longer = items.size() % slices;  // The first ones have one element more.
+  Values out;
+  for (size_t i = 0, begin = 0; i < slices; ++i) {
+    const size_t end = begin + items.size() / slices + (i < longer ? 1 : 0);
+    Values slice(items.begin() + static_cast<std::ptrdiff_t>(begin), items.begin() + static_cast<std::ptrdiff_t>(end));
+    if (fill != nullptr && !fill->is_none() && i >= longer) slice.push_back(*fill);
+    out.push_back(in.List(std::move(slice)));
+    begin = end;
+  }
+  return in.List(std::move(out), ListKind::kGenerator);
+}
+
+Value GroupBy(Interpreter& in, const Value& value, Arguments& arguments) {
+  arguments.Expect("groupby", {"attribute", "default", "case_sensitive"});
+  const Value& attribute = arguments.Get(0, "attribute");
+  const Value* given = arguments.Find(1, "default");
+  const Value* otherwise = given != nullptr && !given->is_none() ? given : nullptr;
+  const bool case_sensitive = arguments.Bool(2, "case_sensitive", false);
+  std::vector<Keyed> keyed;
+  for (Value& item : in.Iterate(value)) {
+    Value key = SortKey(in, Dig(in, item, attribute, otherwise), case_sensitive);
+    keyed.push_back({std::move(key), std::move(item)});
+  }
+  SortKeyed(in, keyed, false);
+  Values groups;
+  for (size_t begin = 0, end = 0; begin < keyed.size(); begin = end) {
+    Values members;
+    for (; end < keyed.size() && Equal(in.budget(), keyed[begin].key, keyed[end].key); ++end) {
+      members.push_back(std::move(keyed[end].item));
+    }
+    // Without regard to case a group is named as its first member has it.
+    Value grouper = case_sensitive ? keyed[begin].key : Dig(in, members[0], attribute, otherwise);
+    groups.push_back(MakeGroup(in.budget(), std::move(grouper), in.List(std::move(members))));
+  }
+  return in.List(std::move(groups));
+}
+
 // Filters and tests that another filter applies are named by strings, so they are looked up only now.
 const Text& NameArgument(const Arguments& arguments, size_t index) {
   if (index >= arguments.positional.size() || !arguments.positional[index].is_string())
@@ -304,6 +350,7 @@ const FilterEntry kListFilters[] = {
     {"default", Default},
     {"dictsort", DictSort},
     {"first", First},
+    {"groupby", GroupBy},
     {"items", ItemsFilter},
     {"join", Join},
     {"last", Last},
@@ -317,6 +364,7 @@ const FilterEntry kListFilters[] = {
     {"reverse", Reverse},
     {"select", Select<true, false>},
     {"selectattr", Select<true, true>},
+    {"slice", SliceFilter},
     {"sort", Sort},
     {"sum", Sum},
     {"unique", Unique},

@@ -68,10 +68,10 @@ constexpr MethodEntry kListMethods[] = {{"copy", ListCopy}, {"count", ListCount}
 constexpr std::array<std::string_view, 5> kDictChanges = {"clear", "pop", "popitem", "setdefault", "update"};
 constexpr std::array<std::string_view, 8> kListChanges = {"append", "clear",  "extend",  "insert",
                                                           "pop",    "remove", "reverse", "sort"};
-// Of Python's strings and dicts, and of Jinja's loop.
-constexpr std::array<std::string_view, 10> kUnsupported = {"changed",   "encode",          "expandtabs",  "format_map",
-                                                           "fromkeys",  "isidentifier",    "isprintable", "maketrans",
-                                                           "translate", "as_integer_ratio"};
+// Of strings, dicts and numbers.
+constexpr std::array<std::string_view, 9> kUnsupported = {"encode",    "expandtabs",   "format_map",
+                                                          "fromkeys",  "isidentifier", "isprintable",
+                                                          "maketrans", "translate",    "as_integer_ratio"};
 
 template <typename Table>
 Native FindIn(const Table& table, std::string_view name) {

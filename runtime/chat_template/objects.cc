@@ -20,6 +20,10 @@ Value LoopCycle(Interpreter&, const Value& self, Arguments& arguments) {
   return arguments.positional[index % arguments.positional.size()];
 }
 
+Value LoopChanged(Interpreter& in, const Value& self, Arguments& arguments) {
+  return Value(static_cast<Loop&>(*self.as_object()).Changed(in.budget(), in.List(arguments.positional)));
+}
+
 Value CyclerNext(Interpreter&, const Value& self, Arguments&) { return static_cast<Cycler&>(*self.as_object()).Next(); }
 
 Value CyclerReset(Interpreter&, const Value& self, Arguments&) {
@@ -111,7 +115,20 @@ std::unique_ptr<Value> Loop::Attribute(Interpreter&, std::string_view name) {
   if (name == "nextitem")
     return Box(index_ + 1 < items.size() ? items[index_ + 1] : Value::Missing("there is no next item"));
   if (name == "cycle") return Box(Method(LoopCycle, shared_from_this()));
+  if (name == "changed") return Box(Method(LoopChanged, shared_from_this()));
   return nullptr;
+}
+
+Value Loop::Call(Interpreter& in, Arguments& arguments) {
+  if (recursive_ == nullptr) TypeError("The loop must have the 'recursive' marker to be called recursively.");
+  arguments.Expect("loop", {"iterable"});
+  return in.RunLoop(*recursive_, scope_, arguments.Get(0, "iterable"), depth0_ + 1);
+}
+
+bool Loop::Changed(Budget& budget, Value arguments) {
+  if (last_ != nullptr && Equal(budget, *last_, arguments)) return false;
+  last_ = Box(std::move(arguments));
+  return true;
 }
 
 std::unique_ptr<Value> Cycler::Attribute(Interpreter&, std::string_view name) {

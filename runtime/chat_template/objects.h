@@ -58,10 +58,17 @@ class Macro : public Object {
 /// The variable `loop`.
 class Loop : public Object {
  public:
-  Loop(Value items, size_t loops_around) : items_(std::move(items)), depth0_(loops_around) {}
+  /// `recursive` is the statement of a loop that may be called, `scope` what is around it.
+  Loop(Value items, size_t depth0, const Stmt* recursive, std::shared_ptr<Scope> scope)
+      : items_(std::move(items)), depth0_(depth0), recursive_(recursive), scope_(std::move(scope)) {}
   const char* type_name() const override { return "LoopContext"; }
   std::unique_ptr<Value> Attribute(Interpreter& in, std::string_view name) override;
   size_t depth() const override { return items_.depth() + 1; }
+  bool callable() const override { return true; }  // Python's is so, whether it may be called or not.
+  /// The text of the loop's body for other items.
+  Value Call(Interpreter& in, Arguments& arguments) override;
+  /// Whether the arguments differ from those of the call before.
+  bool Changed(Budget& budget, Value arguments);
 
   void Advance(size_t index) { index_ = index; }
   size_t index() const { return index_; }
@@ -69,7 +76,10 @@ class Loop : public Object {
  private:
   Value items_;
   size_t depth0_;
+  const Stmt* recursive_;
+  std::shared_ptr<Scope> scope_;
   size_t index_ = 0;
+  std::unique_ptr<Value> last_;
 };
 
 /// cycler(a, b, ...) and joiner(separator).

@@ -7,8 +7,8 @@
 namespace prenorm::chat_template {
 namespace {
 
-constexpr std::array kUnsupportedTags = {"autoescape", "block",  "debug",   "do",    "extends",
-                                         "from",       "import", "include", "trans", "pluralize"};
+constexpr std::array kUnsupportedTags = {"autoescape", "debug",   "do",    "extends",  "from",
+                                         "import",     "include", "trans", "pluralize"};
 
 }  // namespace
 
@@ -65,11 +65,12 @@ StmtPtr Parser::ParseStatement() {
   if (tag.IsName("break")) return ParseJump(StmtKind::kBreak);
   if (tag.IsName("continue")) return ParseJump(StmtKind::kContinue);
   if (tag.IsName("generation")) return ParseGeneration();
+  if (tag.IsName("block")) return ParseBlock();
   if (tag.kind != TokenKind::kName) FailUnexpected("the name of a block");
   const bool known = std::find(kUnsupportedTags.begin(), kUnsupportedTags.end(), tag.text) != kUnsupportedTags.end();
   if (known) {
     Fail("{% " + tag.text +
-             " %} is not supported; these are: if for set macro call filter with break continue generation",
+             " %} is not supported; these are: if for set macro call filter with break continue generation block",
          tag.at, ErrorKind::kUnsupported);
   }
   Fail("unknown block '" + tag.text + "'", tag.at);
@@ -108,7 +109,7 @@ StmtPtr Parser::ParseFor() {
   ExpectName("in");
   stmt->expr = ParseTuple(false);
   if (AcceptName("if")) stmt->condition = ParseExpression();
-  if (Peek().IsName("recursive")) Fail("recursive loops are not supported", Peek().at, ErrorKind::kUnsupported);
+  stmt->recursive = AcceptName("recursive");
   EndBlock();
   ++loops_;
   stmt->body = ParseBody({"endfor", "else"});
@@ -272,6 +273,27 @@ StmtPtr Parser::ParseGeneration() {
   stmt->body = ParseBody({"endgeneration"});
   loops_ = loops;
   ExpectName("endgeneration");
+  EndBlock();
+  return stmt;
+}
+
+StmtPtr Parser::ParseBlock() {
+  StmtPtr stmt = NewStmt(StmtKind::kBlock);
+  Next();
+  const Position at = Peek().at;
+  const std::string name = Identifier();
+  if (!blocks_.insert(name).second) Fail("block '" + name + "' defined twice", at);
+  while (Peek().kind != TokenKind::kBlockEnd) {
+    if (Peek().IsName("required")) Fail("a required block needs a template that extends this one", Peek().at);
+    if (!AcceptName("scoped")) FailUnexpected("'%}'");
+    stmt->scoped = true;
+  }
+  EndBlock();
+  const size_t loops = std::exchange(loops_, 0);  // A function in Jinja: no jump leaves it.
+  stmt->body = ParseBody({"endblock"});
+  loops_ = loops;
+  ExpectName("endblock");
+  if (Peek().kind == TokenKind::kName) Next();  // Its name may be repeated.
   EndBlock();
   return stmt;
 }

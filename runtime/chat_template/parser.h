@@ -2,6 +2,8 @@
 // methods inside of an `if` only when they are reached, as Jinja does.
 #pragma once
 
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -45,6 +47,7 @@ class Parser {
   StmtPtr ParseWith();
   StmtPtr ParseJump(StmtKind kind);
   StmtPtr ParseGeneration();
+  StmtPtr ParseBlock();
   std::vector<Parameter> ParseParameters();
   Target ParseTarget(bool members);
   Target ParseOneTarget(bool members);
@@ -92,8 +95,9 @@ class Parser {
   const Limits& limits_;
   size_t at_ = 0;
   size_t depth_ = 0;
-  Stmt* macro_ = nullptr;  // Around the expression that is being parsed.
-  size_t loops_ = 0;       // Loops around the statement that is being parsed, within its macro.
+  Stmt* macro_ = nullptr;         // Around the expression that is being parsed.
+  std::set<std::string> blocks_;  // Names so far.
+  size_t loops_ = 0;              // Loops around the statement that is being parsed, within its macro.
 };
 
 /// As long as it lives, one level of nesting more.

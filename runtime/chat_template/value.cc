@@ -193,6 +193,13 @@ Value MakeList(Budget& budget, Values items, ListKind kind) {
   return Value(std::make_shared<const List>(std::move(list)));
 }
 
+Value MakeGroup(Budget& budget, Value grouper, Value list) {
+  const Value pair = MakeList(budget, {std::move(grouper), std::move(list)}, ListKind::kTuple);
+  List group = *pair.as_list();
+  group.is_group = true;
+  return Value(std::make_shared<const List>(std::move(group)));
+}
+
 Value MakeDict(Budget& budget, Dict dict) {
   budget.Step(dict.entries.size());
   budget.Work((dict.entries.size() + 1) * 4 * sizeof(Value));

@@ -39,6 +39,7 @@ struct List {
   Values items;
   size_t depth = 1;               ///< Containers inside each other, this one included.
   mutable bool consumed = false;  ///< kGenerator only.
+  bool is_group = false;          ///< groupby's pairs have names too: grouper and list.
 };
 
 /// In order of insertion.
@@ -139,6 +140,7 @@ bool Less(Budget& budget, const Value& a, const Value& b);
 /// Containers within the budget; throws where they would nest too deep.
 Value MakeList(Budget& budget, Values items, ListKind kind = ListKind::kList);
 Value MakeDict(Budget& budget, Dict dict);
+Value MakeGroup(Budget& budget, Value grouper, Value list);
 
 /// Throws "unsupported operand": a type where Python would not take it.
 [[noreturn]] void TypeError(const std::string& message);

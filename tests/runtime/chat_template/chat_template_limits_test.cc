@@ -65,6 +65,7 @@ TEST(ChatTemplateLimitsTest, DepthOfEvaluation) {
   EXPECT_TRUE(StatusOf(recurse(50)).ok()) << StatusOf(recurse(50)).message();
   ExpectLimit(StatusOf(recurse(1000)), "evaluations inside each other");
   ExpectLimit(StatusOf("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}"), "evaluations inside each other");
+  ExpectLimit(StatusOf("{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}"), "evaluations inside each other");
   ExpectLimit(StatusOf("{{ ['a'] | map(" + Times(1000, "'map', ") + "'upper') | list }}"),
               "evaluations inside each other");
 }
@@ -77,6 +78,11 @@ TEST(ChatTemplateLimitsTest, Steps) {
   const std::string loop = "{% for i in range(999) %}";
   limits.steps = 20000;
   ExpectLimit(StatusOf(loop + loop + loop + "{% endfor %}{% endfor %}{% endfor %}", limits), "20000 steps");
+}
+
+TEST(ChatTemplateLimitsTest, Slices) {
+  ExpectLimit(StatusOf("{{ [] | slice(9999999999) | list }}"), "slices");
+  EXPECT_TRUE(StatusOf("{{ ('a' * 1000000) | wordwrap(10) | length }}").ok()) << "linear in the text";
 }
 
 TEST(ChatTemplateLimitsTest, BytesOfWork) {
