@@ -52,8 +52,8 @@ enum {
   PRENORM_E_CONTEXT_FULL = 7,      /* the tokens do not fit in the context */
   PRENORM_E_TEMPLATE = 8,          /* the chat template raised an error */
   PRENORM_E_VERIFICATION = 9,      /* a comparison with a reference failed */
-  PRENORM_E_CANCELLED = 10,        /* by a callback or prenorm_session_cancel */
-  PRENORM_E_BUSY = 11,             /* the session is in use by another call */
+  PRENORM_E_CANCELLED = 10,        /* by a callback, prenorm_session_cancel or prenorm_encoder_cancel */
+  PRENORM_E_BUSY = 11,             /* the session or encoder is in use by another call */
   PRENORM_E_BUFFER_TOO_SMALL = 12, /* nothing was written but the size needed */
   PRENORM_E_INTERNAL = 13          /* a fault of Prenorm */
 };
@@ -389,7 +389,9 @@ typedef struct {
 #define PRENORM_ENCODER_INFO_INIT \
   { sizeof(prenorm_encoder_info), 0, 0, 0, 0, 0 }
 
-/* For encoders (BERT), which have no sessions, and for decoders. The model may be freed before. */
+/* For encoders (BERT), which have no sessions, and for decoders. The model may be freed before. Errors:
+ * PRENORM_E_INVALID_ARGUMENT, also for an option out of range; PRENORM_E_UNSUPPORTED where the model's files ask for a
+ * pooling that does not exist here and the options name none; PRENORM_E_OUT_OF_MEMORY. */
 PRENORM_API prenorm_status prenorm_encoder_new(const prenorm_model* model, const prenorm_encoder_options* options,
                                                prenorm_encoder** encoder, prenorm_error* error);
 /* As prenorm_session_free and prenorm_session_cancel. */
@@ -397,9 +399,11 @@ PRENORM_API void prenorm_encoder_free(prenorm_encoder* encoder);
 PRENORM_API void prenorm_encoder_cancel(prenorm_encoder* encoder);
 PRENORM_API prenorm_status prenorm_encoder_get_info(prenorm_encoder* encoder, prenorm_encoder_info* info,
                                                     prenorm_error* error);
-/* vectors: [n_texts, dim], room for `capacity` elements; with any error but PRENORM_E_BUSY and bad arguments it is
- * unspecified. `n_bytes`: the length of each text, or null where each ends in a zero byte. Texts of one call are
- * computed together; the bits of a vector depend on its text alone. */
+/* vectors: [n_texts, dim], room for `capacity` elements. `n_bytes`: the length of each text, or null where each ends in
+ * a zero byte. Texts of one call are computed together; the bits of a vector depend on its text alone. Errors:
+ * PRENORM_E_INVALID_ARGUMENT for null and for a text that has no tokens; PRENORM_E_BUFFER_TOO_SMALL;
+ * PRENORM_E_CONTEXT_FULL for a text that is too long, with its number; PRENORM_E_CANCELLED; PRENORM_E_OUT_OF_MEMORY;
+ * PRENORM_E_BUSY. After PRENORM_E_CANCELLED and PRENORM_E_OUT_OF_MEMORY `vectors` is unspecified. */
 PRENORM_API prenorm_status prenorm_encoder_embed(prenorm_encoder* encoder, const char* const* texts,
                                                  const size_t* n_bytes, size_t n_texts, float* vectors, size_t capacity,
                                                  prenorm_error* error);

@@ -69,7 +69,8 @@ class Session {
   /// [vocab_size] of the last position; empty before the first Eval, and after a Rewind without logits.
   std::span<const float> logits() const;
   /// Their logarithms of probabilities, log softmax(logits()), [vocab_size]; sums in f64. Empty where logits() is.
-  std::vector<float> LogProbs() const;
+  /// Errors: kOutOfMemory.
+  Result<std::vector<float>> LogProbs() const;
 
   /// Tokens evaluated so far, and the most that fit.
   size_t position() const;

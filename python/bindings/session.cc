@@ -173,7 +173,7 @@ void BindSession(nb::module_& m) {
       .def("logprobs",
            [](PySession& self) {
              const Exclusive exclusive(self.busy());
-             return NumpyOf(self.session().LogProbs());
+             return NumpyOf(Take(self.session().LogProbs()));
            })
       .def(
           "rewind",

@@ -65,7 +65,7 @@ prenorm_status prenorm_render_chat(const prenorm_model* model, const prenorm_cha
 prenorm_status prenorm_chat(prenorm_session* session, const prenorm_chat_message* messages, size_t n_messages,
                             const prenorm_chat_options* chat_options, const prenorm_generate_options* options,
                             prenorm_result** result, prenorm_error* error) {
-  return SessionCall("prenorm_chat", session, error, [&]() -> Outcome {
+  return LeasedCall("prenorm_chat", session, error, [&]() -> Outcome {
     prenorm::GenerateResult prompt;
     Outcome outcome = Render("prenorm_chat", session->session->model(), messages, n_messages, chat_options, prompt);
     return outcome.ok() ? RunGeneration(session, prompt.ids, true, options, result) : outcome;

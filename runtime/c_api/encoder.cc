@@ -13,16 +13,6 @@
 namespace prenorm::c_api {
 namespace {
 
-template <class Body>
-prenorm_status EncoderCall(const char* function, prenorm_encoder* encoder, prenorm_error* error, const Body& body) {
-  return Call(error, [&]() -> Outcome {
-    if (encoder == nullptr) return IsNull(function, "encoder");
-    if (encoder->tag != Tag::kEncoder) return Invalid(std::string(function) + ": this is no encoder");
-    const Lease lease(encoder, "encoder");
-    return lease.outcome().ok() ? body() : lease.outcome();
-  });
-}
-
 Outcome OptionsOf(const prenorm_encoder_options& from, EncoderOptions& to) {
   constexpr std::optional<Pooling> kPoolings[] = {std::nullopt, Pooling::kMean, Pooling::kCls, Pooling::kLast};
   if (from.pooling < PRENORM_POOLING_AUTO || from.pooling > PRENORM_POOLING_LAST) {
@@ -106,7 +96,7 @@ void prenorm_encoder_cancel(prenorm_encoder* encoder) {
 }
 
 prenorm_status prenorm_encoder_get_info(prenorm_encoder* encoder, prenorm_encoder_info* info, prenorm_error* error) {
-  return EncoderCall("prenorm_encoder_get_info", encoder, error, [&] {
+  return LeasedCall("prenorm_encoder_get_info", encoder, error, [&] {
     prenorm_encoder_info known = PRENORM_ENCODER_INFO_INIT;
     known.threads = encoder->encoder->threads();
     known.dim = encoder->encoder->dim();
@@ -119,7 +109,7 @@ prenorm_status prenorm_encoder_get_info(prenorm_encoder* encoder, prenorm_encode
 
 prenorm_status prenorm_encoder_embed(prenorm_encoder* encoder, const char* const* texts, const size_t* n_bytes,
                                      size_t n_texts, float* vectors, size_t capacity, prenorm_error* error) {
-  return EncoderCall("prenorm_encoder_embed", encoder, error, [&]() -> Outcome {
+  return LeasedCall("prenorm_encoder_embed", encoder, error, [&]() -> Outcome {
     std::vector<std::string_view> views;
     if (Outcome outcome = TextsOf(texts, n_bytes, n_texts, views); !outcome.ok()) return outcome;
     if (vectors == nullptr) return IsNull("prenorm_encoder_embed", "vectors");

@@ -86,7 +86,7 @@ using namespace prenorm::c_api;  // NOLINT(google-build-using-namespace): the fu
 prenorm_status prenorm_generate(prenorm_session* session, const int32_t* prompt, size_t n_prompt,
                                 const prenorm_generate_options* options, prenorm_result** result,
                                 prenorm_error* error) {
-  return SessionCall("prenorm_generate", session, error, [&]() -> Outcome {
+  return LeasedCall("prenorm_generate", session, error, [&]() -> Outcome {
     if (prompt == nullptr && n_prompt != 0) return IsNull("prenorm_generate", "prompt");
     return RunGeneration(session, {prompt, n_prompt}, false, options, result);
   });

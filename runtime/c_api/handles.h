@@ -46,7 +46,9 @@ struct prenorm_model {
 };
 
 struct prenorm_session {
-  prenorm::c_api::Tag tag = prenorm::c_api::Tag::kSession;
+  static constexpr prenorm::c_api::Tag kTag = prenorm::c_api::Tag::kSession;
+  static constexpr const char *kName = "session", *kOne = "a session";
+  prenorm::c_api::Tag tag = kTag;
   std::atomic<uint32_t> state{0};  // Bits of Lease.
   std::atomic<bool> cancel{false};
   std::unique_ptr<prenorm::c_api::ProfileSink> profile;  // Outlives session's use of it.
@@ -54,7 +56,9 @@ struct prenorm_session {
 };
 
 struct prenorm_encoder {
-  prenorm::c_api::Tag tag = prenorm::c_api::Tag::kEncoder;
+  static constexpr prenorm::c_api::Tag kTag = prenorm::c_api::Tag::kEncoder;
+  static constexpr const char *kName = "encoder", *kOne = "an encoder";
+  prenorm::c_api::Tag tag = kTag;
   std::atomic<uint32_t> state{0};  // Bits of Lease.
   std::atomic<bool> cancel{false};
   std::unique_ptr<prenorm::Encoder> encoder;
@@ -77,17 +81,14 @@ namespace prenorm::c_api {
 template <class Handle>
 class Lease {
  public:
-  /// `what` is in use: "session".
-  Lease(Handle* handle, const char* what) {
+  explicit Lease(Handle* handle) {
     uint32_t idle = 0;
     if (handle->state.compare_exchange_strong(idle, kInUse, std::memory_order_acquire)) {
       handle_ = handle;
       return;
     }
-    const std::string name = what;
-    outcome_ = {PRENORM_E_BUSY, "the " + name + " is in use by another call\nuse " +
-                                    (name == "encoder" ? "an " : "a ") + name +
-                                    " a thread, and none from its callbacks"};
+    outcome_ = {PRENORM_E_BUSY, std::string("the ") + Handle::kName + " is in use by another call\nuse " +
+                                    Handle::kOne + " a thread, and none from its callbacks"};
   }
   ~Lease() {
     if (handle_ == nullptr) return;
@@ -111,13 +112,13 @@ class Lease {
   Outcome outcome_;
 };
 
-/// As Call, with the session leased for the time of body().
-template <class Body>
-prenorm_status SessionCall(const char* function, prenorm_session* session, prenorm_error* error, const Body& body) {
+/// As Call, with a session or an encoder leased for the time of body().
+template <class Handle, class Body>
+prenorm_status LeasedCall(const char* function, Handle* handle, prenorm_error* error, const Body& body) {
   return Call(error, [&]() -> Outcome {
-    if (session == nullptr) return IsNull(function, "session");
-    if (session->tag != Tag::kSession) return Invalid(std::string(function) + ": this is no session");
-    const Lease lease(session, "session");
+    if (handle == nullptr) return IsNull(function, Handle::kName);
+    if (handle->tag != Handle::kTag) return Invalid(std::string(function) + ": this is no " + Handle::kName);
+    const Lease lease(handle);
     return lease.outcome().ok() ? body() : lease.outcome();
   });
 }

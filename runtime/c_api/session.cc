@@ -77,7 +77,7 @@ void prenorm_session_cancel(prenorm_session* session) {
 }
 
 prenorm_status prenorm_session_get_info(prenorm_session* session, prenorm_session_info* info, prenorm_error* error) {
-  return SessionCall("prenorm_session_get_info", session, error, [&] {
+  return LeasedCall("prenorm_session_get_info", session, error, [&] {
     prenorm_session_info known = PRENORM_SESSION_INFO_INIT;
     known.threads = session->session->threads();
     known.position = session->session->position();
@@ -89,7 +89,7 @@ prenorm_status prenorm_session_get_info(prenorm_session* session, prenorm_sessio
 
 prenorm_status prenorm_session_eval(prenorm_session* session, const int32_t* tokens, size_t n_tokens,
                                     prenorm_error* error) {
-  return SessionCall("prenorm_session_eval", session, error, [&]() -> Outcome {
+  return LeasedCall("prenorm_session_eval", session, error, [&]() -> Outcome {
     if (n_tokens == 0) return Invalid("prenorm_session_eval: there are no tokens");
     if (tokens == nullptr) return IsNull("prenorm_session_eval", "tokens");
     session->session->set_cancel_flag(&session->cancel);
@@ -101,7 +101,7 @@ prenorm_status prenorm_session_eval(prenorm_session* session, const int32_t* tok
 
 prenorm_status prenorm_session_logits(prenorm_session* session, float* values, size_t capacity, size_t* n_values,
                                       prenorm_error* error) {
-  return SessionCall("prenorm_session_logits", session, error, [&]() -> Outcome {
+  return LeasedCall("prenorm_session_logits", session, error, [&]() -> Outcome {
     if (Outcome outcome = CheckHasLogits("prenorm_session_logits", *session->session); !outcome.ok()) return outcome;
     const std::span<const float> logits = session->session->logits();
     return WriteArray("prenorm_session_logits", logits.data(), logits.size(), 0, values, capacity, n_values);
@@ -110,16 +110,17 @@ prenorm_status prenorm_session_logits(prenorm_session* session, float* values, s
 
 prenorm_status prenorm_session_logprobs(prenorm_session* session, float* values, size_t capacity, size_t* n_values,
                                         prenorm_error* error) {
-  return SessionCall("prenorm_session_logprobs", session, error, [&]() -> Outcome {
+  return LeasedCall("prenorm_session_logprobs", session, error, [&]() -> Outcome {
     if (Outcome outcome = CheckHasLogits("prenorm_session_logprobs", *session->session); !outcome.ok()) return outcome;
-    const std::vector<float> logprobs = session->session->LogProbs();
-    return WriteArray("prenorm_session_logprobs", logprobs.data(), logprobs.size(), 0, values, capacity, n_values);
+    const prenorm::Result<std::vector<float>> logprobs = session->session->LogProbs();
+    if (!logprobs.ok()) return logprobs.status();
+    return WriteArray("prenorm_session_logprobs", logprobs->data(), logprobs->size(), 0, values, capacity, n_values);
   });
 }
 
 prenorm_status prenorm_session_set_profile(prenorm_session* session, prenorm_profile_fn profile, void* user,
                                            prenorm_error* error) {
-  return SessionCall("prenorm_session_set_profile", session, error, [&]() -> Outcome {
+  return LeasedCall("prenorm_session_set_profile", session, error, [&]() -> Outcome {
     auto sink = profile == nullptr ? nullptr : std::make_unique<ProfileSink>(profile, user);
     session->session->set_observer(sink.get());
     session->profile = std::move(sink);

@@ -21,24 +21,24 @@ Outcome CheckPath(const char* function, const char* path) {
 using namespace prenorm::c_api;  // NOLINT(google-build-using-namespace): the functions below have C names.
 
 prenorm_status prenorm_session_rewind(prenorm_session* session, uint64_t position, prenorm_error* error) {
-  return SessionCall("prenorm_session_rewind", session, error,
-                     [&]() -> Outcome { return session->session->Rewind(position); });
+  return LeasedCall("prenorm_session_rewind", session, error,
+                    [&]() -> Outcome { return session->session->Rewind(position); });
 }
 
 prenorm_status prenorm_session_fork(prenorm_session* session, prenorm_session* from, uint64_t position,
                                     prenorm_error* error) {
-  return SessionCall("prenorm_session_fork", session, error, [&]() -> Outcome {
+  return LeasedCall("prenorm_session_fork", session, error, [&]() -> Outcome {
     if (from == nullptr) return IsNull("prenorm_session_fork", "from");
     if (from->tag != Tag::kSession) return Invalid("prenorm_session_fork: from is no session");
     if (from == session) return Invalid("prenorm_session_fork: a session cannot be forked from itself");
-    const Lease lease(from, "session");
+    const Lease lease(from);
     if (!lease.outcome().ok()) return lease.outcome();
     return session->session->ForkFrom(*from->session, position);
   });
 }
 
 prenorm_status prenorm_session_save(prenorm_session* session, prenorm_buffer** buffer, prenorm_error* error) {
-  return SessionCall("prenorm_session_save", session, error, [&]() -> Outcome {
+  return LeasedCall("prenorm_session_save", session, error, [&]() -> Outcome {
     if (buffer == nullptr) return IsNull("prenorm_session_save", "buffer");
     auto handle = std::make_unique<prenorm_buffer>();
     prenorm::Result<std::vector<uint8_t>> bytes = session->session->Save();
@@ -51,21 +51,21 @@ prenorm_status prenorm_session_save(prenorm_session* session, prenorm_buffer** b
 
 prenorm_status prenorm_session_restore(prenorm_session* session, const void* bytes, size_t n_bytes,
                                        prenorm_error* error) {
-  return SessionCall("prenorm_session_restore", session, error, [&]() -> Outcome {
+  return LeasedCall("prenorm_session_restore", session, error, [&]() -> Outcome {
     if (Outcome outcome = CheckBytes("prenorm_session_restore", bytes, n_bytes); !outcome.ok()) return outcome;
     return session->session->Restore({static_cast<const uint8_t*>(bytes), n_bytes});
   });
 }
 
 prenorm_status prenorm_session_save_file(prenorm_session* session, const char* path, prenorm_error* error) {
-  return SessionCall("prenorm_session_save_file", session, error, [&]() -> Outcome {
+  return LeasedCall("prenorm_session_save_file", session, error, [&]() -> Outcome {
     if (Outcome outcome = CheckPath("prenorm_session_save_file", path); !outcome.ok()) return outcome;
     return session->session->SaveFile(path);
   });
 }
 
 prenorm_status prenorm_session_restore_file(prenorm_session* session, const char* path, prenorm_error* error) {
-  return SessionCall("prenorm_session_restore_file", session, error, [&]() -> Outcome {
+  return LeasedCall("prenorm_session_restore_file", session, error, [&]() -> Outcome {
     if (Outcome outcome = CheckPath("prenorm_session_restore_file", path); !outcome.ok()) return outcome;
     return session->session->RestoreFile(path);
   });

@@ -57,6 +57,29 @@ Status ReadAll(const std::string& path, int fd, uint8_t* out, size_t begin, size
   return Status();
 }
 
+// Read-only, from the beginning of a large page on: only so can the kernel map the file in such.
+void* MapAtLargePage(int fd, size_t bytes) {
+  constexpr size_t kLargePage = size_t{2} << 20;
+  if (bytes < kLargePage) return mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+  const size_t reserved = bytes + kLargePage;
+  void* room = mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return room;
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  auto* first = static_cast<uint8_t*>(room);
+  uint8_t* begin = first + (kLargePage - reinterpret_cast<uintptr_t>(room) % kLargePage) % kLargePage;
+  uint8_t* end = begin + (bytes + page - 1) / page * page;
+  void* memory = mmap(begin, bytes, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0);
+  if (memory == MAP_FAILED) {
+    const int error = errno;
+    munmap(room, reserved);
+    errno = error;
+    return MAP_FAILED;
+  }
+  if (begin != first) munmap(first, static_cast<size_t>(begin - first));
+  if (end != first + reserved) munmap(end, static_cast<size_t>(first + reserved - end));
+  return memory;
+}
+
 // Fewer and cheaper page faults where the kernel grants it; otherwise nothing changes.
 void AskForLargePages(void* memory, size_t bytes) { madvise(memory, bytes, MADV_HUGEPAGE); }
 
@@ -104,9 +127,10 @@ Result<MappedFile> MappedFile::Open(const std::string& path, FileAccess access) 
 
   // kRead takes anonymous pages: page aligned like a mapping, and a failure is a value instead of an exception.
   const bool read = access == FileAccess::kRead;
-  const int protection = access == FileAccess::kMap ? PROT_READ : PROT_READ | PROT_WRITE;
-  const int flags = MAP_PRIVATE | (read ? MAP_ANONYMOUS : 0) | (access == FileAccess::kMapPrivate ? MAP_NORESERVE : 0);
-  void* memory = mmap(nullptr, file.size_, protection, flags, read ? -1 : fd.get(), 0);
+  const int flags = MAP_PRIVATE | (read ? MAP_ANONYMOUS : MAP_NORESERVE);
+  void* memory = access == FileAccess::kMap
+                     ? MapAtLargePage(fd.get(), file.size_)
+                     : mmap(nullptr, file.size_, PROT_READ | PROT_WRITE, flags, read ? -1 : fd.get(), 0);
   if (memory == MAP_FAILED) {
     const int error = errno;
     return Status(error == ENOMEM ? StatusCode::kOutOfMemory : StatusCode::kIo,
@@ -131,6 +155,13 @@ void MappedFile::PreferLargePages() {
   if (owned_) AskForLargePages(data_, size_);
 }
 
+void MappedFile::CollectLargePages() const {
+#ifndef MADV_COLLAPSE
+  constexpr int MADV_COLLAPSE = 25;  // Linux 6.1
+#endif
+  if (owned_) madvise(data_, size_, MADV_COLLAPSE);
+}
+
 Status MappedFile::Detach(size_t begin, size_t end) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   begin = (begin + page - 1) / page * page;
@@ -144,6 +175,14 @@ Status MappedFile::Detach(size_t begin, size_t end) {
   }
   AskForLargePages(memory, end - begin);
   return Status();
+}
+
+void MappedFile::Release(size_t begin, size_t end) const {
+  const bool file_backed = owned_ && (!writable_ || fd_ >= 0);
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  begin = (begin + page - 1) / page * page;
+  end = end / page * page;
+  if (file_backed && begin < end) madvise(data_ + begin, end - begin, MADV_DONTNEED);
 }
 
 Status MappedFile::Fill(size_t begin, size_t end) { return ReadAll(path_, fd_, data_, begin, end); }

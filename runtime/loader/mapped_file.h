@@ -47,6 +47,14 @@ class MappedFile {
   /// (ext4 since Linux 6.16, xfs, tmpfs with huge=).
   void PreferLargePages();
 
+  /// kMap: has the kernel gather what it already holds of the file in large pages, for this and all other processes, as
+  /// far as it can (since Linux 6.1 on tmpfs, elsewhere with CONFIG_READ_ONLY_THP_FOR_FS).
+  void CollectLargePages() const;
+
+  /// kMap, kMapPrivate: takes the whole pages of [begin, end), which nobody has changed, out of this process's memory;
+  /// the next access reads them from the file again.
+  void Release(size_t begin, size_t end) const;
+
   /// Opened with FileAccess::kMapPrivate.
   bool is_private_mapping() const { return fd_ >= 0; }
 

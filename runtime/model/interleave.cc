@@ -12,6 +12,7 @@
 
 #include "prenorm/matmul.h"
 #include "prenorm/session.h"
+#include "runtime/model/panels.h"
 #include "runtime/parallel/buffer.h"
 #include "runtime/parallel/team.h"
 
@@ -37,8 +38,8 @@ class SharedStatus {
 
 class WeightPreparation {
  public:
-  /// `tables`: matrices of which only single rows are read. They stay in the mapping as they are, and of a large
-  /// vocabulary only the pages of the words in use get into memory.
+  /// `tables`: matrices of which only single rows are read, or that are packed otherwise. They stay in the mapping as
+  /// they are, and of a large vocabulary only the pages of the words in use get into memory.
   WeightPreparation(const std::vector<const TensorInfo*>& matrices, std::span<const TensorInfo* const> tables,
                     TensorSource& source, const std::function<bool(float)>& progress)
       : tables_(tables), source_(source), progress_(progress) {
@@ -144,8 +145,12 @@ class WeightPreparation {
 std::vector<const TensorInfo*> RowTables(const ModelParts& parts) {
   std::vector<const TensorInfo*> tables;
   const ModelWeights& weights = parts.weights;
+  std::vector<const WeightMatrix*> matrices = PackedMatrices(parts);
   for (const WeightMatrix* table : {&weights.token_embd, &weights.position_embd, &weights.token_types}) {
-    if (table->rows == 0 || weights.output.data == table->data) continue;  // Tied embeddings serve a product.
+    if (weights.output.data != table->data) matrices.push_back(table);  // Tied embeddings serve a product.
+  }
+  for (const WeightMatrix* table : matrices) {
+    if (table->rows == 0) continue;
     for (const TensorInfo& tensor : parts.source->tensors()) {
       if (tensor.data == table->data && tensor.bytes == table->rows * RowBytes(table->type, table->cols)) {
         tables.push_back(&tensor);

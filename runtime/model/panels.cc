@@ -9,6 +9,7 @@
 
 #include "prenorm/matmul_panels.h"
 #include "prenorm/session.h"
+#include "runtime/model/interleave.h"
 #include "runtime/parallel/team.h"
 
 namespace prenorm {
@@ -18,19 +19,34 @@ bool IsPlain(DType type) { return type == DType::kF32 || type == DType::kF16 || 
 
 size_t FloatsOf(const WeightMatrix& w) { return PanelCount(w.rows) * kPanelRows * w.cols; }
 
+// The maps of a bidirectional model's blocks that are packed.
+template <class Parts>
+auto MapsOf(Parts& parts) {
+  std::vector<decltype(&parts.weights.layers[0].wq)> maps;
+  if (!parts.block.bidirectional) return maps;
+  for (auto& layer : parts.weights.layers) {
+    for (auto* map : {&layer.wq, &layer.wk, &layer.wv, &layer.wo, &layer.w_up, &layer.w_down}) {
+      if (map->w.rows != 0 && IsPlain(map->w.type)) maps.push_back(map);
+    }
+  }
+  return maps;
+}
+
 }  // namespace
 
+std::vector<const WeightMatrix*> PackedMatrices(const ModelParts& parts) {
+  std::vector<const WeightMatrix*> matrices;
+  for (const Linear* map : MapsOf(parts)) matrices.push_back(&map->w);
+  return matrices;
+}
+
 Status PackEncoderPanels(ModelParts& parts) {
-  if (!parts.block.bidirectional) return {};
-  std::vector<Linear*> maps;
+  const std::vector<Linear*> maps = MapsOf(parts);
+  if (maps.empty()) return {};
   size_t floats = 0, widest = 0;
-  for (LayerWeights& layer : parts.weights.layers) {
-    for (Linear* map : {&layer.wq, &layer.wk, &layer.wv, &layer.wo, &layer.w_up, &layer.w_down}) {
-      if (map->w.rows == 0 || !IsPlain(map->w.type)) continue;
-      maps.push_back(map);
-      floats += FloatsOf(map->w);
-      widest = std::max(widest, map->w.cols);
-    }
+  for (const Linear* map : maps) {
+    floats += FloatsOf(map->w);
+    widest = std::max(widest, map->w.cols);
   }
   const int threads = DefaultThreads().threads;
   Team team(CheckThreadsStart(threads - 1).ok() ? threads : 1);
@@ -52,6 +68,9 @@ Status PackEncoderPanels(ModelParts& parts) {
       PackPanels(map->w, mine.begin, mine.end, own, const_cast<float*>(map->panels));
     }
   });
+  for (const TensorInfo* tensor : RowTables(parts)) {
+    parts.source->files()[tensor->file].Release(tensor->offset, tensor->offset + tensor->bytes);
+  }
   return {};
 }
 

@@ -11,9 +11,9 @@
 #include "prenorm/matmul.h"
 #include "prenorm/session.h"
 #include "runtime/hash64.h"
+#include "runtime/model/fingerprint.h"
 #include "runtime/model/interleave.h"
 #include "runtime/model/prepared_file.h"
-#include "runtime/model/session_state.h"
 #include "runtime/parallel/team.h"
 
 namespace prenorm {
@@ -136,6 +136,9 @@ Status PreparedWeights::Use(const std::string& path, const std::function<bool(fl
   if (!file.ok()) return file.status();
   file->PreferLargePages();
   if (Status status = Check(file->bytes(), path, progress); !status.ok()) return status;
+  // In small pages SmolLM2 in Q4_1 wrote 98.8 tokens a second on one thread of a virtual Sapphire Rapids, 187 on two; in
+  // large ones 136 and 222. Gathering its 94 MB takes 0.23 s, once.
+  file->CollectLargePages();
   PointTo(file->bytes().data() + data_begin_);
   // The same rows by way of the other layout: also finds a layout that changed without a new version.
   if (ModelFingerprint(parts_) != fingerprint_) {

@@ -90,8 +90,12 @@ Result<PreparedDraft> PreparedDraft::Open(const std::string& path, const std::fu
   PreparedDraft draft(path);
   const std::string part = draft.part();
   for (;;) {
-    const int fd = open(part.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
-    if (fd < 0) return SystemError("cannot write the prepared weights", part, errno);
+    constexpr int kFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    int fd = open(part.c_str(), O_RDWR | O_CREAT | kFlags, 0644);
+    const int refused = fd < 0 ? errno : 0;
+    // Another user's, who writes it or died: it can be waited for, and then be removed where the folder allows that.
+    if (refused == EACCES) fd = open(part.c_str(), O_RDONLY | kFlags);
+    if (fd < 0) return SystemError("cannot write the prepared weights", part, refused);
     while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
       const int error = errno;
       const bool waits = error == EWOULDBLOCK || error == EINTR;
@@ -108,6 +112,14 @@ Result<PreparedDraft> PreparedDraft::Open(const std::string& path, const std::fu
     }, named{};
     const bool is_mine = fstat(fd, &mine) == 0 && S_ISREG(mine.st_mode) && stat(part.c_str(), &named) == 0 &&
                          mine.st_ino == named.st_ino && mine.st_dev == named.st_dev;
+    if (is_mine && refused != 0) {
+      const bool published = access(path.c_str(), F_OK) == 0;
+      const bool gone = published || unlink(part.c_str()) == 0;
+      close(fd);
+      if (published) return PreparedDraft(path);
+      if (!gone) return SystemError("cannot write the prepared weights", part, refused);
+      continue;
+    }
     if (is_mine) {
       draft.fd_ = fd;
       if (ftruncate(fd, 0) != 0) return SystemError("cannot write the prepared weights", part, errno);

@@ -218,7 +218,7 @@ Status Session::Eval(std::span<const TokenId> tokens, float* all_logits) try {
   return NoMemory();
 }
 
-std::vector<float> Session::LogProbs() const {
+Result<std::vector<float>> Session::LogProbs() const try {
   std::vector<float> out(logits().begin(), logits().end());
   if (out.empty()) return out;
   const double highest = *std::max_element(out.begin(), out.end());
@@ -227,9 +227,11 @@ std::vector<float> Session::LogProbs() const {
   const double log_sum = highest + std::log(sum);
   for (float& logit : out) logit = static_cast<float>(static_cast<double>(logit) - log_sum);
   return out;
+} catch (const std::bad_alloc&) {
+  return Status(StatusCode::kOutOfMemory, "there is not enough memory for the probabilities");
 }
 
-Status Session::Rewind(size_t position, std::span<const float> logits) {
+Status Session::Rewind(size_t position, std::span<const float> logits) try {
   const BusyScope scope(impl_->busy, kName);
   if (!scope.status().ok()) return scope.status();
   if (position > impl_->position()) {
@@ -246,9 +248,11 @@ Status Session::Rewind(size_t position, std::span<const float> logits) {
   impl_->tokens.resize(position);
   impl_->SetLogits(logits.empty() ? nullptr : logits.data());
   return {};
+} catch (const std::bad_alloc&) {  // Of a message.
+  return {StatusCode::kOutOfMemory, ""};
 }
 
-Result<size_t> Session::ReusePrefix(std::span<const TokenId> prompt) {
+Result<size_t> Session::ReusePrefix(std::span<const TokenId> prompt) try {
   const BusyScope scope(impl_->busy, kName);
   if (!scope.status().ok()) return scope.status();
   std::vector<TokenId>& held = impl_->tokens;
@@ -260,6 +264,8 @@ Result<size_t> Session::ReusePrefix(std::span<const TokenId> prompt) {
   held.resize(shared);
   impl_->SetLogits(nullptr);
   return shared;
+} catch (const std::bad_alloc&) {  // Of a message.
+  return Status(StatusCode::kOutOfMemory, "");
 }
 
 Status Session::ForkFrom(const Session& other, size_t position) try {

@@ -15,11 +15,6 @@
 
 namespace prenorm {
 
-/// Tells models apart: sizes, types of the matrices, every norm, and two rows of each matrix. A whole checksum would
-/// read all weights, which costs more than most prompts; a model of the same sizes that differs in none of this has
-/// never been seen. Does not depend on the SIMD target.
-uint64_t ModelFingerprint(const ModelParts& model);
-
 /// What a session consists of, between two calls.
 struct SessionState {
   std::vector<TokenId> tokens;

@@ -77,6 +77,23 @@ TEST_F(FaultsTest, Chat) {
   });
 }
 
+TEST_F(FaultsTest, Vectors) {
+  const char* const texts[] = {"Once there was a fox.", "Mia"};
+  FailEach([&] {
+    prenorm_encoder_options options = PRENORM_ENCODER_OPTIONS_INIT;
+    options.threads = 2;
+    prenorm_encoder* encoder = nullptr;
+    prenorm_encoder_info info = PRENORM_ENCODER_INFO_INIT;
+    static float vectors[2 * 4096];
+    prenorm_status status = prenorm_encoder_new(model_.get(), &options, &encoder, error());
+    if (status == PRENORM_OK) status = prenorm_encoder_get_info(encoder, &info, error());
+    if (status == PRENORM_OK)
+      status = prenorm_encoder_embed(encoder, texts, nullptr, 2, vectors, 2 * info.dim, error());
+    prenorm_encoder_free(encoder);
+    return Done(status);
+  });
+}
+
 TEST_F(FaultsTest, SaveAndRestore) {
   const std::vector<int32_t> prompt = Tokenize("Once there was a fox who lived");
   ASSERT_EQ(prenorm_session_eval(session_.get(), prompt.data(), prompt.size(), error()), PRENORM_OK) << message();

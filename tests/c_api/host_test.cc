@@ -59,6 +59,29 @@ TEST_F(HostTest, AChildGoesOnAfterFork) {
   EXPECT_EQ(EvalFresh(2), expected);
 }
 
+TEST_F(HostTest, AnEncoderGoesOnAfterFork) {
+  const char* const text = "Once there was a fox.";
+  const auto vector_of = [&](prenorm_encoder* encoder) {
+    prenorm_encoder_info info = PRENORM_ENCODER_INFO_INIT;
+    EXPECT_EQ(prenorm_encoder_get_info(encoder, &info, error()), PRENORM_OK) << message();
+    std::vector<float> vector(info.dim);
+    EXPECT_EQ(prenorm_encoder_embed(encoder, &text, nullptr, 1, vector.data(), vector.size(), error()), PRENORM_OK)
+        << message();
+    return vector;
+  };
+  const auto make = [&] {
+    prenorm_encoder_options options = PRENORM_ENCODER_OPTIONS_INIT;
+    options.threads = 2;
+    prenorm_encoder* encoder = nullptr;
+    EXPECT_EQ(prenorm_encoder_new(model_.get(), &options, &encoder, error()), PRENORM_OK) << message();
+    return Encoder(encoder);
+  };
+  const Encoder encoder = make();
+  const std::vector<float> expected = vector_of(encoder.get());
+  EXPECT_TRUE(TrueInChild([&] { return vector_of(encoder.get()) == expected && vector_of(make().get()) == expected; }));
+  EXPECT_EQ(vector_of(encoder.get()), expected);
+}
+
 TEST_F(HostTest, RunsInsideTheHostsOwnOpenMpRegion) {
   const std::vector<float> expected = EvalFresh(2);
   std::vector<std::vector<float>> found(3, std::vector<float>(expected.size()));

@@ -1,13 +1,19 @@
 // Prepared weights: the same bits as without, shared pages, and files that are missing, damaged, foreign or under way.
+#include <fcntl.h>
+#include <grp.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,7 +21,9 @@
 #include "prenorm/quantize.h"
 #include "prenorm/session.h"
 #include "prenorm/target.h"
+#include "runtime/model/prepared_file.h"
 #include "tests/support/hashed_model.h"
+#include "tests/support/mapped_kilobytes.h"
 #include "tests/support/session_helpers.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/tiny_model.h"
@@ -146,16 +154,28 @@ TEST_F(PreparedTest, AChangedModelGetsAnother) {
 
 // Whole and consistent, but of other weights: as after a change of the layout without a new version.
 TEST_F(PreparedTest, AnotherModelsFileUnderThisNameIsRefused) {
+  const std::vector<float> wanted = Logits(Load({}));
   Load(options_);
   const fs::path file = Files().at(0);
-  const std::string of_this = path_;
-  path_ = folder_.path("other.gguf");
-  WriteQuantized("Q8_0");
-  const std::string other = Load(options_)->prepared_path();
+  std::vector<uint8_t> bytes(fs::file_size(file));
+  std::ifstream(file, std::ios::binary).read(reinterpret_cast<char*>(bytes.data()), std::ssize(bytes));
+  PreparedHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const std::span front = std::span(bytes).first(PreparedDataBegin(header.data_bytes));
+  const std::span data = std::span(bytes).subspan(front.size());
+  std::reverse(data.begin(), data.begin() + 4096);  // Of the first matrix, the first row among them.
+  for (size_t piece = 0; piece < PreparedPieces(header.data_bytes); ++piece) {
+    const uint64_t hash = PreparedHash(data, piece);
+    std::memcpy(front.data() + sizeof header + 8 * piece, &hash, 8);
+  }
+  header = MakePreparedHeader(header.row_group, header.key, header.data_bytes, front);
+  std::memcpy(front.data(), &header, sizeof header);
   fs::remove(file);
-  fs::copy_file(other, file);
-  path_ = of_this;
-  EXPECT_EQ(Load(options_)->warnings().size(), 1u);
+  std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
+  const auto model = Load(options_);
+  ASSERT_EQ(model->warnings().size(), 1u);
+  EXPECT_NE(model->warnings()[0].find("are not those of"), std::string::npos) << model->warnings()[0];
+  EXPECT_TRUE(SameBytes(Logits(model), wanted));
 }
 
 TEST_F(PreparedTest, WhatCannotBeWrittenIsSaidAndNothingStays) {
@@ -197,6 +217,49 @@ TEST_F(PreparedTest, APipeOrALinkInThePlaceOfTheDraftIsRefused) {
   EXPECT_EQ(Files().size(), 1u);
 }
 
+// Loads the model as a user who may write the folder, but not files of others in it; returns whether that went well.
+bool LoadsAsNobody(const std::string& path, const LoadOptions& options) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(30);
+    close_range(3, ~0u, 0);  // A lock of the parent's would be the child's, too.
+    constexpr uid_t kNobody = 65534;
+    const bool is_nobody = setgroups(0, nullptr) == 0 && setgid(kNobody) == 0 && setuid(kNobody) == 0;
+    _exit(is_nobody && Model::Load(path, options).ok() ? 0 : 1);
+  }
+  int status = 0;
+  return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST_F(PreparedTest, AnotherUsersDraftIsWaitedForAndRemoved) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  Load(options_);
+  const fs::path file = Files().at(0), kept = folder_.path("kept"), part = file.string() + ".part";
+  fs::permissions(folder_.path(), fs::perms::all);  // mkdtemp made it for one user.
+  fs::permissions(options_.prepared_folder, fs::perms::all);
+  fs::permissions(fs::path(options_.prepared_folder).parent_path(), fs::perms::all);
+  fs::permissions(path_, fs::perms::all);
+  fs::rename(file, kept);
+  std::ofstream(part) << "what another user's process left that died";
+  EXPECT_TRUE(LoadsAsNobody(path_, options_));
+  EXPECT_EQ(Files(), std::vector<fs::path>{file});
+
+  fs::remove(file);
+  const int fd = open(part.c_str(), O_RDWR | O_CREAT, 0644);
+  ASSERT_EQ(flock(fd, LOCK_EX), 0);
+  std::thread writer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    fs::rename(kept, file);
+    fs::remove(part);
+    close(fd);
+  });
+  EXPECT_TRUE(LoadsAsNobody(path_, options_));
+  writer.join();
+  struct stat found {};
+  ASSERT_EQ(stat(file.c_str(), &found), 0);
+  EXPECT_EQ(found.st_uid, 0u) << "the file of the one that was waited for";
+}
+
 TEST_F(PreparedTest, ManyAtOnceMakeOne) {
   const std::vector<float> wanted = Logits(Load({}));
   std::vector<std::shared_ptr<const Model>> models(6);
@@ -210,18 +273,6 @@ TEST_F(PreparedTest, ManyAtOnceMakeOne) {
   }
 }
 
-// Kilobytes of a kind ("Shared_Clean:", "Private_Dirty:", ...) that this process has of the mapping of `file`.
-size_t MappedKilobytes(const std::string& file, const std::string& kind) {
-  std::ifstream smaps("/proc/self/smaps");
-  size_t sum = 0;
-  bool inside = false;
-  for (std::string line; std::getline(smaps, line);) {
-    if (line.find('-') < line.find(' ') && line.find(':') > line.find(' ')) inside = line.ends_with(file);
-    if (inside && line.starts_with(kind)) sum += std::stoul(line.substr(kind.size()));
-  }
-  return sum;
-}
-
 // fork() would share memory by itself, so the second process begins after the first one has loaded nothing.
 TEST_F(PreparedTest, ProcessesShareThePages) {
   int to_child[2], to_parent[2];
@@ -229,18 +280,24 @@ TEST_F(PreparedTest, ProcessesShareThePages) {
   const pid_t child = fork();
   char byte = 0;
   if (child == 0) {
+    alarm(30);
+    close(to_child[1]);  // So that the end of either process is seen by the other.
+    close(to_parent[0]);
     const bool told = read(to_child[0], &byte, 1) == 1;
     const Result<std::shared_ptr<const Model>> model = Model::Load(path_, options_);
     const bool answered = write(to_parent[1], "x", 1) == 1;
     _exit(told && model.ok() && answered && read(to_child[0], &byte, 1) == 1 ? 0 : 1);
   }
+  close(to_child[0]);
+  close(to_parent[1]);
   const auto model = Load(options_);
+  ASSERT_NE(model, nullptr);
   const std::string file = model->prepared_path();
   const size_t kilobytes = fs::file_size(file) / 1024;
   EXPECT_GE(MappedKilobytes(file, "Rss:"), kilobytes) << "the check reads all of it";
   EXPECT_EQ(MappedKilobytes(file, "Shared_Clean:") + MappedKilobytes(file, "Shared_Dirty:"), 0u) << "nobody else yet";
-  EXPECT_EQ(write(to_child[1], "x", 1), 1);
-  EXPECT_EQ(read(to_parent[0], &byte, 1), 1);
+  ASSERT_EQ(write(to_child[1], "x", 1), 1);
+  ASSERT_EQ(read(to_parent[0], &byte, 1), 1);
   EXPECT_GE(MappedKilobytes(file, "Shared_Clean:") + MappedKilobytes(file, "Shared_Dirty:"), kilobytes);
   EXPECT_EQ(MappedKilobytes(file, "Private_Clean:") + MappedKilobytes(file, "Private_Dirty:"), 0u);
   EXPECT_EQ(MappedKilobytes(file, "Anonymous:"), 0u);

@@ -130,12 +130,12 @@ TEST_P(SessionStateTest, RewindKeepsLogitsOnlyWhereTheyAreGiven) {
   EXPECT_EQ(*session->Save(), *Evaluated(std::span(tokens).first(5))->Save());
   ASSERT_TRUE(session->Rewind(4).ok());
   EXPECT_TRUE(session->logits().empty());
-  EXPECT_TRUE(session->LogProbs().empty());
+  EXPECT_TRUE(session->LogProbs()->empty());
 }
 
 TEST_P(SessionStateTest, LogProbsAreTheLogitsLessTheirLogSum) {
   const auto session = Evaluated(SomeTokens(9, *model_));
-  const std::vector<float> log_probs = session->LogProbs();
+  const std::vector<float> log_probs = *session->LogProbs();
   long double sum = 0.0L;
   for (const float p : log_probs) sum += std::exp(static_cast<long double>(p));
   EXPECT_NEAR(static_cast<double>(sum), 1.0, 1e-6);
