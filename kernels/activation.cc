@@ -48,7 +48,7 @@ void SoftCapRow(float* x, size_t n, float cap) {
   const RowTag df;
   const auto cap_vec = hn::Set(df, cap);
   MapRow(
-      df, n, x, [df, cap_vec](hn::Vec<RowTag> v) HWY_ATTR { return SoftCapped(df, v, cap_vec); }, x);
+      df, n, x, [&](hn::Vec<RowTag> v) HWY_ATTR { return SoftCapped(df, v, cap_vec); }, x);
 }
 
 void AddRow(float* x, const float* y, size_t n) {
@@ -60,7 +60,7 @@ void AddRow(float* x, const float* y, size_t n) {
 void ScaleRow(float* x, float scale, size_t n) {
   const auto scale_vec = hn::Set(RowTag(), scale);
   MapRow(
-      RowTag(), n, x, [scale_vec](hn::Vec<RowTag> v) HWY_ATTR { return hn::Mul(v, scale_vec); }, x);
+      RowTag(), n, x, [&](hn::Vec<RowTag> v) HWY_ATTR { return hn::Mul(v, scale_vec); }, x);
 }
 
 }  // namespace HWY_NAMESPACE

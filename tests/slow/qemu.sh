@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Norms on emulated machines: aarch64 with NEON (the bits that are stored for x86 too) and SVE2, riscv64 with vectors.
-# Builds a few tests with the cross compilers of the distribution, in build/qemu-*.  QEMU_MACHINES="neon sve2 rvv" selects.
+# Kernels on emulated machines: aarch64 with NEON (the bits of norms that are stored for x86 too) and SVE2, riscv64 with
+# vectors. Builds the tests of norms and of the token engine's kernels with the cross compilers of the distribution, in
+# build/qemu-*.  QEMU_MACHINES="neon sve2 rvv" selects.
 set -euo pipefail
 root=$PWD
 # shellcheck source=cmake/setup.sh
@@ -32,15 +33,20 @@ check() {
   done
 }
 
+kernel_tests=(
+  target_test rms_norm_test layer_norm_test residual_norm_test group_norm_test batch_norm_test norm_backward_test
+  softmax_test deferred_norm_kernel_test matmul_test matmul_panels_test attention_test quantize_test dequantize_test
+  activation_test rope_test argmax_test)
+
 for machine in ${QEMU_MACHINES:-neon sve2 rvv}; do
   case $machine in
     neon)
       check neon aarch64-linux-gnu-g++ aarch64-linux-gnu-gcc aarch64 "" "qemu-aarch64 -cpu max" \
-        -- target_test norm_bits_test rms_norm_test layer_norm_test
+        -- "${kernel_tests[@]}" norm_bits_test
       ;;
     sve2)
       check sve2 aarch64-linux-gnu-g++ aarch64-linux-gnu-gcc aarch64 -march=armv9-a "qemu-aarch64 -cpu max" \
-        -- target_test rms_norm_test layer_norm_test
+        -- "${kernel_tests[@]}"
       ;;
     rvv) # Highway wants the vector intrinsics of clang 17 or later.
       check rvv clang++-19 clang-19 riscv64 "--target=riscv64-linux-gnu -march=rv64gcv" \
