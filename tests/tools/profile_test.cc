@@ -74,6 +74,30 @@ TEST(ProfileTest, NamesASlowNormAtItsSiteAndLayer) {
   }
 }
 
+TEST(ProfileTest, AStepWithoutNormsComputesWithTheResultsOfTheFirst) {
+  const auto model = LoadTinyModel();
+  ASSERT_NE(model, nullptr);
+  const std::vector<TokenId> first = {1}, other = {2};
+  for (const int threads : {1, 2}) {
+    SessionOptions session_options;
+    session_options.threads = threads;
+    const auto session = MakeSession(model, session_options);
+    const std::vector<float> others = AllLogits(*session, other);
+    ReplayedNorm replayed(threads);
+    const NormExperiment experiment{NormPlacement::kRedundant, &replayed}, redundant{NormPlacement::kRedundant};
+    const auto logits = [&](const NormExperiment& norms, const std::vector<TokenId>& token) {
+      EXPECT_TRUE(session->Rewind(0).ok());
+      session->set_norm_experiment(&norms);
+      return AllLogits(*session, token);
+    };
+    const std::vector<float> expected = logits(redundant, first);
+    EXPECT_FALSE(SameBytes(others, expected));
+    EXPECT_TRUE(SameBytes(logits(experiment, first), expected)) << "the first step, whose norms are computed";
+    EXPECT_TRUE(SameBytes(logits(experiment, first), expected));
+    EXPECT_TRUE(SameBytes(logits(experiment, other), expected)) << "the final norm's result was not the first step's";
+  }
+}
+
 TEST(ProfileTest, RowsTimerAndRestAreTheWholeAndLeaveTheSessionAsItWas) {
   const auto model = LoadTinyModel();
   ASSERT_NE(model, nullptr);

@@ -16,8 +16,8 @@ constexpr const char* kWhatIfs[] = {"norm=0", "fused", "folded", "layernorm"};
 
 // Everything that a comparison can run.
 struct Kit {
-  explicit Kit(int threads) : bf16_result(threads) {}
-  NoNorm nothing;
+  explicit Kit(int threads) : nothing(threads), bf16_result(threads) {}
+  ReplayedNorm nothing;
   RmsStandIn no_gain{false}, rms{true};
   LayerStandIn two_pass{VarianceForm::kTwoPass}, single_pass{VarianceForm::kSinglePass};
   Bf16StandIn bf16_result;
@@ -180,7 +180,7 @@ Status AnswerWhatIf(Session& session, const std::string& what, const VariantOpti
   row.id = what;
   Way a{nullptr, &engine}, b;
   if (what == "norm=0") {
-    row.text = "no norms at all";
+    row.text = "no norms at all: their results copied from an earlier step";
     row.bound_ns = norm_ns;
     b.norms = &kit.none;
   } else if (what == "fused") {
