@@ -32,11 +32,14 @@ if(NOT PRENORM_KERNELS_ONLY)
 endif()
 include("${CMAKE_CURRENT_LIST_DIR}/highway.cmake")
 
-# The command and what writes JSON.
+# The command.
 if(PRENORM_BUILD_TOOLS)
-  find_package(nlohmann_json REQUIRED CONFIG)
   find_package(CLI11 REQUIRED CONFIG)
   prenorm_optional(PRENORM_LIBEDIT "Line editing in chat" edit)
+endif()
+# What writes JSON and fetches models.
+if(PRENORM_BUILD_TOOLS OR PRENORM_BUILD_PYTHON)
+  find_package(nlohmann_json REQUIRED CONFIG)
   prenorm_optional(PRENORM_DOWNLOAD "Fetching of models" CURL)
   if(PRENORM_DOWNLOAD_FOUND)
     find_package(OpenSSL QUIET COMPONENTS Crypto)

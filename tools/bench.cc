@@ -14,6 +14,7 @@
 #include "tools/common/measure.h"
 #include "tools/common/open_model.h"
 #include "tools/common/terminal.h"
+#include "tools/common/words.h"
 
 namespace prenorm::tools {
 namespace {

@@ -15,6 +15,7 @@
 #include "tools/common/terminal.h"
 #include "tools/common/text_run.h"
 #include "tools/common/truncate.h"
+#include "tools/common/words.h"
 
 namespace prenorm::tools {
 namespace {

@@ -12,6 +12,7 @@
 #include "tools/common/interrupt.h"
 #include "tools/common/model_defaults.h"
 #include "tools/common/terminal.h"
+#include "tools/common/words.h"
 
 namespace prenorm::tools {
 namespace {

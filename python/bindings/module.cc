@@ -88,6 +88,7 @@ NB_MODULE(_prenorm, m) {
   m.def("diagnose", &python::Findings,
         "What on this machine, and in this process, costs speed: (id, \"ok\", \"note\" or \"warning\", text, hint).");
   m.def("openmp_library", &python::OpenMpLibrary, "Path of the OpenMP runtime in use.");
+  python::BindFetch(m);
   python::BindModel(m);
   python::BindSession(m);
   python::BindEncoder(m);

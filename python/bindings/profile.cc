@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "prenorm/op_totals.h"
 #include "prenorm/op_work.h"
 #include "python/bindings/session.h"
 
@@ -17,48 +18,6 @@ namespace nb = nanobind;
 
 namespace prenorm::python {
 namespace {
-
-constexpr size_t kKinds = static_cast<size_t>(OpKind::kCount), kSites = static_cast<size_t>(OpSite::kCount);
-
-// Nanoseconds and calls by kind, site and layer, one table a thread; layer -1 comes first.
-class Totals : public OpObserver {
- public:
-  Totals(int threads, size_t n_layers) : layers_(n_layers + 1), tables_(static_cast<size_t>(threads)) {
-    for (Table& table : tables_) table.cells.resize(kKinds * kSites * layers_);
-  }
-  void Record(const OpEvent& event) override {
-    Cell& cell = tables_[static_cast<size_t>(event.thread)].cells[IndexOf(event.kind, event.site, event.layer)];
-    cell.ns += event.end_ns - event.begin_ns;
-    ++cell.calls;
-  }
-
-  struct Sum {
-    uint64_t calls = 0;  ///< Of the thread with most of them.
-    double ns = 0;       ///< Mean of the threads.
-  };
-  Sum SumOf(OpKind kind, OpSite site, int32_t layer) const {
-    Sum sum;
-    for (const Table& table : tables_) {
-      const Cell& cell = table.cells[IndexOf(kind, site, layer)];
-      sum.calls = std::max(sum.calls, cell.calls);
-      sum.ns += static_cast<double>(cell.ns) / static_cast<double>(tables_.size());
-    }
-    return sum;
-  }
-
- private:
-  struct Cell {
-    uint64_t ns = 0, calls = 0;
-  };
-  struct alignas(64) Table {
-    std::vector<Cell> cells;
-  };
-  size_t IndexOf(OpKind kind, OpSite site, int32_t layer) const {
-    return (static_cast<size_t>(layer + 1) * kKinds + static_cast<size_t>(kind)) * kSites + static_cast<size_t>(site);
-  }
-  size_t layers_;
-  std::vector<Table> tables_;
-};
 
 // Kind, site, layer, calls, nanoseconds, bytes, arithmetic.
 using Row = std::tuple<std::string, std::string, int32_t, uint64_t, double, uint64_t, uint64_t>;
@@ -69,8 +28,7 @@ std::tuple<double, std::vector<Row>> Profile(PySession& self, const std::vector<
   if (step == 0) throw StatusError(StatusCode::kInvalidArgument, "step: expected at least 1, found 0");
   Session& session = self.session();
   const Model& model = session.model();
-  const auto n_layers = static_cast<int32_t>(model.config().n_layers);
-  Totals totals(session.threads(), model.config().n_layers);
+  OpTotals totals(session.threads(), model.config().n_layers);
   std::vector<StepShape> steps;
   std::chrono::duration<double, std::nano> wall{};
   session.set_observer(&totals);
@@ -89,22 +47,15 @@ std::tuple<double, std::vector<Row>> Profile(PySession& self, const std::vector<
   session.set_observer(nullptr);
 
   std::vector<Row> rows;
-  for (int32_t layer = -1; layer < n_layers; ++layer) {
-    for (size_t k = 0; k < kKinds; ++k) {
-      for (size_t s = 0; s < kSites; ++s) {
-        const auto kind = static_cast<OpKind>(k);
-        const auto site = static_cast<OpSite>(s);
-        const Totals::Sum sum = totals.SumOf(kind, site, layer);
-        if (sum.calls == 0) continue;
-        OpWork work;
-        for (const StepShape& shape : steps) {
-          const OpWork one = WorkOf(model, kind, site, layer, shape);
-          work.bytes += one.bytes;
-          work.flops += one.flops;
-        }
-        rows.emplace_back(OpKindName(kind), OpSiteName(site), layer, sum.calls, sum.ns, work.bytes, work.flops);
-      }
+  for (const OpRow& row : totals.Rows()) {
+    OpWork work;
+    for (const StepShape& shape : steps) {
+      const OpWork one = WorkOf(model, row.kind, row.site, row.layer, shape);
+      work.bytes += one.bytes;
+      work.flops += one.flops;
     }
+    rows.emplace_back(OpKindName(row.kind), OpSiteName(row.site), row.layer, row.most_calls,
+                      static_cast<double>(row.ns) / session.threads(), work.bytes, work.flops);
   }
   return {wall.count(), std::move(rows)};
 }

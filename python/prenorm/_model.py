@@ -9,7 +9,7 @@ from typing import Any, Optional, Union
 
 import numpy
 
-from . import _catalog, _openmp, _prenorm
+from . import _fetch, _openmp, _prenorm
 from ._generation import Generation, Stream, interruptible
 from ._profile import Profile
 from ._session import Session
@@ -31,18 +31,28 @@ class Model:
         name: Union[str, os.PathLike, None] = None,
         *,
         use_mmap: bool = True,
+        prepared: Union[bool, str, os.PathLike] = False,
+        local_files_only: bool = False,
+        fetch_progress: Optional[Callable[[str, float], Optional[bool]]] = None,
         progress: Optional[Callable[[float], Optional[bool]]] = None,
         **session_options: Any,
     ) -> "Model":
-        """A GGUF file, a folder as Hugging Face lays models out, or what `prenorm models` lists: a name of the catalog
-        (the default model without one) or OWNER/NAME[:PART] of a hub, fetched before by `prenorm models fetch`.
+        """A GGUF file, a folder as Hugging Face lays models out, or a name: of the catalog that `prenorm models` lists
+        (the default model without one), the address of a .gguf file, or OWNER/NAME[:PART] of a hub. What the cache does
+        not have by that name is fetched into it, as by `prenorm models fetch`, and checked by its SHA-256; with
+        local_files_only it is a FileNotFoundError. fetch_progress(file, share) may return False to cancel; without it a
+        line on stderr shows how far it is. HF_ENDPOINT, HF_TOKEN and PIP_INDEX_URL name other places.
+
+        prepared: weights in a file that all processes map read-only, so that they have one copy in memory; made where
+        there is none. True: in the cache, beside the models; or a folder. See also prenorm.ray.
 
         progress(share) is called while weights are prepared and may return False to cancel. `session_options` (context,
         threads, cache, chunk) are those of the sessions that generate and chat make.
         Errors: FileNotFoundError, OSError, MemoryError, Error with code "bad_model", "unsupported" or "cancelled"."""
-        path = _catalog.find(name)
+        path = _fetch.find(name, local_files_only, fetch_progress)
         report = None if progress is None else lambda share: progress(share) is not False
-        return cls(_prenorm.Model.load(path, use_mmap, report), session_options)
+        folder = os.fspath(_prenorm.prepared_folder() if prepared is True else prepared or "")
+        return cls(_prenorm.Model.load(path, use_mmap, folder, report), session_options)
 
     @classmethod
     def from_bytes(cls, data: bytes, **session_options: Any) -> "Model":
@@ -61,6 +71,11 @@ class Model:
     @property
     def chat_template(self) -> str:
         return self._model.chat_template
+
+    @property
+    def prepared_path(self) -> str:
+        """The file of prepared weights in use, or ""."""
+        return self._model.prepared_path
 
     @property
     def warnings(self) -> list[str]:

@@ -6,8 +6,9 @@
     parts = prenorm.ray.map_batches(texts, "vectors", model="/models/all-minilm-l6-v2", task="embed")
 
 Every node gets one worker, a process with one copy of the weights; its sessions are threads, one answer each, because
-a model is immutable and nothing here holds the interpreter's lock while it computes. The model's name must mean the
-same file on every node. The caller's machine alone writes the results, so no shared file system is needed.
+a model is immutable and nothing here holds the interpreter's lock while it computes. With `processes` a node gets more
+workers, which share one read-only mapping of prepared weights. The model's name must mean the same file on every node.
+The caller's machine alone writes the results, so no shared file system is needed.
 """
 
 from __future__ import annotations
@@ -45,9 +46,14 @@ class _Worker:
     """A model on a node. Every method may be called `sessions` times at once."""
 
     def __init__(
-        self, model: Optional[str], sessions: int = 1, session_options: Optional[Mapping[str, Any]] = None
+        self,
+        model: Optional[str],
+        sessions: int = 1,
+        session_options: Optional[Mapping[str, Any]] = None,
+        prepared: bool = False,
     ) -> None:
         self._name, self._count, self._options = model, sessions, dict(session_options or {})
+        self._prepared = prepared
         self._lock = threading.Lock()
         self._model: Optional[Model] = None
         self._sessions: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
@@ -56,7 +62,7 @@ class _Worker:
         """Loads the model; returns the id of this process."""
         with self._lock:
             if self._model is None:
-                model = Model.from_pretrained(self._name, **self._options)
+                model = Model.from_pretrained(self._name, prepared=self._prepared, **self._options)
                 for _ in range(self._count):
                     self._sessions.put(model)  # Becomes a session when an answer is wanted: encoders have none.
                 self._model = model
@@ -110,9 +116,17 @@ class _Worker:
 Worker = ray.remote(_Worker)
 
 
-def workers(model: Optional[str] = None, *, sessions: Optional[int] = None, **session_options: Any) -> list[Any]:
-    """An actor of the class Worker on every node that has processors. Options as of map_batches."""
-    return [_hire(node, model, sessions, session_options)[0] for node in _nodes()]
+def workers(
+    model: Optional[str] = None, *, sessions: Optional[int] = None, processes: int = 1, **session_options: Any
+) -> list[Any]:
+    """Actors of the class Worker, `processes` on every node that has processors. Options as of map_batches."""
+    _check_processes(processes)
+    return [_hire(node, model, sessions, processes, session_options)[0] for node in _nodes() for _ in range(processes)]
+
+
+def _check_processes(processes: int) -> None:
+    if processes < 1:
+        raise ValueError(f"processes: expected 1 or more, found {processes}")
 
 
 class _Part(NamedTuple):
@@ -130,6 +144,7 @@ def map_batches(
     task: str = "generate",
     part_rows: int = 64,
     sessions: Optional[int] = None,
+    processes: int = 1,
     session_options: Optional[Mapping[str, Any]] = None,
     progress: Optional[Callable[[pathlib.Path], None]] = None,
     **options: Any,
@@ -141,21 +156,24 @@ def map_batches(
     model            as of Model.from_pretrained
     task             "generate" or "embed"
     sessions         answers at once on a node; None: as many as Ray gives the node processors
+    processes        workers of a node; more than one share the weights (from_pretrained(prepared=True)) and divide the
+                     sessions among them
     session_options  of Session; threads is 1 unless given
     progress         called with each part that has been written in this run
     options          of Model.generate; seed (0) is that of row 0, row i has seed + i. Or of Model.embed
 
     Returns the parts in the order of the rows: files of JSON lines, {"index", "text", "finish_reason", "prompt_tokens",
     "tokens"} or {"index", "error"}; for vectors files of NumPy (.npy), float32 [rows, dim]. A part appears when it is
-    complete, and its name has a digest of its rows, the model's name and all options but threads: what is there already
-    is not made again, so a job that broke off goes on where it was, and changed rows are made anew. The part of a worker
-    that dies is given to another one; nodes that come later get workers too.
+    complete, and its name has a digest of its rows, the model's name and all options but threads: what is there
+    already is not made again, so a job that broke off goes on where it was, and changed rows are made anew. The part of
+    a worker that dies is given to another one; nodes that come later get workers too.
     Errors: those of loading the model, and of Model.embed; RuntimeError where no node is left or a part has ended three
     workers."""
     if task not in _SUFFIXES:
         raise ValueError(f"task: expected generate or embed, found {task}")
     if part_rows < 1:
         raise ValueError(f"part_rows: expected 1 or more, found {part_rows}")
+    _check_processes(processes)
     folder = pathlib.Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     # Threads change no byte of an answer.
@@ -174,7 +192,7 @@ def map_batches(
         if progress is not None:
             progress(part.path)
 
-    job = _Job(missing(), task, model, sessions, {"threads": 1, **(session_options or {})}, options)
+    job = _Job(missing(), task, model, sessions, processes, {"threads": 1, **(session_options or {})}, options)
     try:
         job.run(finish)
     finally:
@@ -214,22 +232,28 @@ def _nodes() -> list[Mapping[str, Any]]:
 
 
 def _hire(
-    node: Mapping[str, Any], model: Optional[str], sessions: Optional[int], session_options: Mapping[str, Any]
+    node: Mapping[str, Any],
+    model: Optional[str],
+    sessions: Optional[int],
+    processes: int,
+    session_options: Mapping[str, Any],
 ) -> tuple[Any, int]:
     """A worker for a node, and how many answers it makes at once. It takes all processors that it uses."""
     threads = max(1, session_options.get("threads", 1))
     cpus = int(node["Resources"]["CPU"])
-    count = sessions or max(1, cpus // threads)
+    count = max(1, (sessions or cpus // threads) // processes)
+    share = cpus / processes  # Ray takes parts of one processor, but no parts of several.
     actor = Worker.options(
-        num_cpus=min(cpus, count * threads),
+        num_cpus=min(share if share < 1 else int(share), count * threads),
         max_concurrency=count,
         scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
     )
-    return actor.remote(model, count, {**session_options, "threads": threads}), count
+    return actor.remote(model, count, {**session_options, "threads": threads}, processes > 1), count
 
 
 class _Employed(NamedTuple):
     node: str
+    place: tuple[str, int]  # Node and number on it.
     actor: Any
     sessions: int
 
@@ -243,13 +267,15 @@ class _Job:
         task: str,
         model: Optional[str],
         sessions: Optional[int],
+        processes: int,
         session_options: Mapping[str, Any],
         options: Mapping[str, Any],
     ) -> None:
+        self._processes = processes
         self._parts, self._exhausted, self._task = parts, False, task
         self._redo: "collections.deque[_Part]" = collections.deque()
         self._model, self._sessions, self._session_options, self._options = model, sessions, session_options, options
-        self._workers: dict[str, _Employed] = {}  # By node.
+        self._workers: dict[tuple[str, int], _Employed] = {}  # By place.
         self._under_way: dict[Any, tuple[_Employed, Optional[_Part]]] = {}  # Without a part: the loading of the model.
         self._deaths: "collections.Counter[Union[str, int]]" = collections.Counter()  # By node, and by part.
         self._looked = 0.0
@@ -290,7 +316,7 @@ class _Job:
         return part
 
     def _assign(self, worker: _Employed) -> None:
-        if self._workers.get(worker.node) is not worker:
+        if self._workers.get(worker.place) is not worker:
             return  # Buried meanwhile.
         part = self._next()
         if part is not None:
@@ -299,8 +325,8 @@ class _Job:
             self._under_way[reference] = (worker, part)
 
     def _bury(self, worker: _Employed, part: Optional[_Part], error: RayError) -> None:
-        if self._workers.get(worker.node) is worker:
-            del self._workers[worker.node]
+        if self._workers.get(worker.place) is worker:
+            del self._workers[worker.place]
             ray.kill(worker.actor)  # It may live where only a result was lost, and would keep its processors.
             self._deaths[worker.node] += 1
             self._looked = 0.0
@@ -318,8 +344,9 @@ class _Job:
             return
         self._looked = time.monotonic()
         for node in _nodes():
-            name = node["NodeID"]
-            if name not in self._workers and self._deaths[name] < _ATTEMPTS:
-                actor, count = _hire(node, self._model, self._sessions, self._session_options)
-                self._workers[name] = worker = _Employed(name, actor, count)
+            for place in ((node["NodeID"], number) for number in range(self._processes)):
+                if place in self._workers or self._deaths[place[0]] >= _ATTEMPTS * self._processes:
+                    continue
+                actor, count = _hire(node, self._model, self._sessions, self._processes, self._session_options)
+                self._workers[place] = worker = _Employed(place[0], place, actor, count)
                 self._under_way[actor.ready.remote()] = (worker, None)

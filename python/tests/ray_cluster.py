@@ -1,5 +1,6 @@
 """prenorm.ray on a cluster of two nodes in this machine, one of which is killed in the middle: python -m unittest."""
 
+import collections
 import json
 import os
 import pathlib
@@ -22,6 +23,8 @@ OPTIONS = {"max_new_tokens": TOKENS, "ignore_end_tokens": True, "temperature": 1
 class RayTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        cls.cache = tempfile.TemporaryDirectory()
+        os.environ["XDG_CACHE_HOME"] = cls.cache.name  # Workers inherit it.
         config = {
             "health_check_initial_delay_ms": 1000,
             "health_check_period_ms": 500,
@@ -40,6 +43,7 @@ class RayTest(unittest.TestCase):
     def tearDownClass(cls):
         ray.shutdown()
         cls.cluster.shutdown()
+        cls.cache.cleanup()
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -53,9 +57,8 @@ class RayTest(unittest.TestCase):
             rows,
             self.folder.name,
             model=os.path.abspath(TINY),
-            part_rows=5,
             progress=self.written.append,
-            **{**OPTIONS, **options},
+            **{"part_rows": 5, **OPTIONS, **options},
         )
 
     @staticmethod
@@ -79,6 +82,35 @@ class RayTest(unittest.TestCase):
         for worker in workers:
             ray.kill(worker)
 
+    def test_1_workers_of_a_node_share_their_weights(self):
+        with self.assertRaises(ValueError):
+            prenorm.ray.workers(TINY, processes=0)
+        workers = prenorm.ray.workers(os.path.abspath(TINY), processes=2)
+        pids = ray.get([worker.ready.remote() for worker in workers])
+        self.assertEqual(len(set(pids)), 4)
+        for pid in pids:
+            kilobytes = self.kilobytes_of_prepared(pid)
+            self.assertGreater(kilobytes["Shared_Clean"] + kilobytes["Shared_Dirty"], os.path.getsize(TINY) // 2048)
+            self.assertEqual(kilobytes["Private_Clean"] + kilobytes["Private_Dirty"], 0)
+        self.assertEqual(len(os.listdir(os.path.join(self.cache.name, "prenorm", "prepared"))), 1)
+        wanted = prenorm.Model.from_pretrained(TINY).generate("Once", max_new_tokens=10).read().text
+        answers = ray.get([worker.generate.remote(["Once"], 0, {"max_new_tokens": 10}) for worker in workers])
+        self.assertEqual([answer[0]["text"] for answer in answers], [wanted] * 4)
+        for worker in workers:
+            ray.kill(worker)
+
+    @staticmethod
+    def kilobytes_of_prepared(pid):
+        """Of the mapping of prepared weights in a process, by kind."""
+        sums, inside = collections.Counter(), False
+        for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
+            name, _, rest = line.partition(":")
+            if "-" in name.split(" ")[0]:
+                inside = line.endswith(".prepared")
+            elif inside and rest.endswith(" kB"):
+                sums[name] += int(rest.split()[0])
+        return sums
+
     def test_2_resumes_and_keeps_the_order(self):
         rows = self.rows[:23]
         paths = self.map(iter(rows))
@@ -91,6 +123,11 @@ class RayTest(unittest.TestCase):
             self.assertEqual((found[i]["text"], found[i]["tokens"]), (wanted.text, TOKENS))
         self.assertEqual(self.map(rows), paths)
         self.assertEqual(self.written, [])
+        with tempfile.TemporaryDirectory() as other:
+            again = prenorm.ray.map_batches(
+                rows, other, model=os.path.abspath(TINY), part_rows=5, processes=2, **OPTIONS
+            )
+            self.assertEqual(self.read(again), found)
         os.unlink(paths[3])
         changed = self.map(rows[:6] + ["another"] + rows[7:])
         self.assertEqual([a == b for a, b in zip(paths, changed)], [True, False, True, True, True])
@@ -99,6 +136,25 @@ class RayTest(unittest.TestCase):
         self.assertEqual((again[:6], again[7:]), (found[:6], found[7:]))
         others = prenorm.ray._parts(rows, 5, pathlib.Path(self.folder.name), "other options", ".jsonl")
         self.assertFalse({part.path for part in others} & set(paths))
+
+    def test_2_sizes_of_parts_and_options_of_sessions(self):
+        for options, word in (
+            ({"part_rows": 0}, "part_rows"),
+            ({"task": "sing"}, "task"),
+            ({"processes": 0}, "processes"),
+        ):
+            with self.assertRaisesRegex(ValueError, word):
+                self.map(self.rows, **options)
+        rows = self.rows[:9]
+        paths = self.map(rows, part_rows=4)
+        self.assertEqual([len(self.read([path])) for path in paths], [4, 4, 1])
+        self.assertEqual(self.map(rows, part_rows=4, session_options={"threads": 2}), paths)
+        self.assertEqual(self.written, [], "threads change no byte of an answer")
+        small = self.map(rows, part_rows=4, session_options={"context": 8})
+        self.assertFalse(set(small) & set(paths))
+        self.assertEqual(len(self.written), 3)
+        for row in self.read(small):
+            self.assertIn("context", row["error"])
 
     def test_3_vectors(self):
         rows = self.rows[:12] + [{"text": self.rows[12]}]

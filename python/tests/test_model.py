@@ -42,15 +42,59 @@ def greedy(model, ids, count):
     return found
 
 
+MAPPED = """
+import sys, prenorm
+model = prenorm.Model.from_pretrained(sys.argv[1], prepared=sys.argv[2])
+print(model.prepared_path, flush=True)
+sys.stdin.read(1)
+"""
+
+
+def kilobytes_of(mapping):
+    """Of a mapping of this process, by kind."""
+    sums, inside = {}, False
+    for line in pathlib.Path("/proc/self/smaps").read_text().splitlines():
+        name, _, rest = line.partition(":")
+        if "-" in name.split(" ")[0]:
+            inside = line.endswith(mapping)
+        elif inside and rest.endswith(" kB"):
+            sums[name] = sums.get(name, 0) + int(rest.split()[0])
+    return sums
+
+
 class ModelTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.model = prenorm.Model.from_pretrained(TINY, threads=2)
 
+    def test_processes_share_prepared_weights(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with subprocess.Popen(
+                [sys.executable, "-c", MAPPED, TINY, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            ) as other:
+                path = other.stdout.readline().strip()
+                model = prenorm.Model.from_pretrained(TINY, prepared=folder)
+                self.assertEqual(model.prepared_path, path)
+                self.assertEqual(os.listdir(folder), [os.path.basename(path)])
+                kilobytes = kilobytes_of(path)
+                self.assertEqual(kilobytes["Shared_Clean"] + kilobytes["Shared_Dirty"], kilobytes["Rss"])
+                self.assertGreaterEqual(kilobytes["Rss"], os.path.getsize(path) // 1024)
+                other.stdin.write("x")
+            ids = model.encode("Once there was a fox")
+            mine, shared = self.model.session(), model.session(threads=2)
+            mine.eval(ids)
+            shared.eval(ids)
+            self.assertEqual(mine.logits().tobytes(), shared.logits().tobytes())
+        with tempfile.TemporaryDirectory() as cache, mock.patch.dict(os.environ, XDG_CACHE_HOME=cache):
+            path = prenorm.Model.from_pretrained(TINY, prepared=True).prepared_path
+            self.assertEqual(os.path.dirname(path), os.path.join(cache, "prenorm", "prepared"))
+        with self.assertRaises(ValueError):
+            prenorm.Model.from_pretrained(TINY, prepared="unused", use_mmap=False)
+
     def test_names(self):
         with tempfile.TemporaryDirectory() as cache, mock.patch.dict(os.environ, XDG_CACHE_HOME=cache):
             with self.assertRaisesRegex(FileNotFoundError, "prenorm models fetch smollm2-135m-instruct-q4_1"):
-                prenorm.Model.from_pretrained()
+                prenorm.Model.from_pretrained(local_files_only=True)
             folder = pathlib.Path(cache, "prenorm", "models")
             (folder / "me--mine").mkdir(parents=True)
             for name in ("smollm2-135m-instruct-q4_1.gguf", "other.gguf", "me--mine/a-Q4_0.gguf"):
@@ -58,6 +102,9 @@ class ModelTest(unittest.TestCase):
             for name in (None, "smollm2-135m-instruct-q4_1", "other", "other.gguf", "me/mine", "me/mine:q4"):
                 self.assertEqual(prenorm.Model.from_pretrained(name).config, self.model.config)
             for name in ("gemma3-270m-q4_k_m", "nothing", "me/mine:q8", "../prenorm/models/other.gguf"):
+                with self.assertRaises(FileNotFoundError):
+                    prenorm.Model.from_pretrained(name, local_files_only=True)
+            for name in ("nothing", "../prenorm/models/other.gguf", "a/path.gguf"):
                 with self.assertRaises(FileNotFoundError):
                     prenorm.Model.from_pretrained(name)
 

@@ -35,9 +35,9 @@ cd "$work/elsewhere"
 python3 -m venv "$work/use"
 # ml_dtypes: NumPy's bfloat16, for its test.
 CC=/nonexistent CXX=/nonexistent "$work/use/bin/pip" -q install --only-binary :all: "$work"/wheels/*.whl ml_dtypes
-"$work/use/bin/python" -m unittest test_model test_norm
+"$work/use/bin/python" -m unittest test_fetch test_model test_norm
 "$work/use/bin/python" -c 'import prenorm; print("SIMD targets:", *prenorm.compiled_targets())'
 if [ -n "${PRENORM_TORCH_PYTHON:-}" ]; then
   "$PRENORM_TORCH_PYTHON" -m pip -q install --no-deps --target "$work/torch" "$work"/wheels/*.whl
-  PYTHONPATH=$work/torch "$PRENORM_TORCH_PYTHON" -m unittest test_model test_norm
+  PYTHONPATH=$work/torch "$PRENORM_TORCH_PYTHON" -m unittest test_fetch test_model test_norm
 fi

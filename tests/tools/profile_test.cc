@@ -305,6 +305,7 @@ TEST(ProfileSvgTest, IsWellFormedAndHasItsParts) {
 }
 
 TEST(ProfileSvgTest, KindsHaveColoursOfTheirOwn) {
+  constexpr auto kKinds = static_cast<size_t>(OpKind::kCount);
   std::map<std::string, int> colors;
   for (size_t kind = 0; kind < kKinds; ++kind) ++colors[KindColor(static_cast<OpKind>(kind))];
   EXPECT_EQ(colors.size(), kKinds);

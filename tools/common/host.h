@@ -1,7 +1,6 @@
 // What the machine is and has.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -10,9 +9,6 @@ namespace prenorm::tools {
 
 /// Name of the processor, e.g. from /proc/cpuinfo; "unknown" where it cannot be told.
 std::string CpuName();
-
-/// "1.2 GB", "98.4 MB".
-std::string SizeText(uint64_t bytes);
 
 /// {"cpu", "target", "threads", "version"}: the host object of every JSON output.
 nlohmann::ordered_json HostJson(int threads);

@@ -2,7 +2,6 @@
 #include "tools/common/measure.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <new>
@@ -10,10 +9,6 @@
 #include "prenorm/doctor.h"
 
 namespace prenorm::tools {
-
-uint64_t NowNs() {
-  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
-}
 
 double Quantile(std::vector<double> values, double q) {
   std::sort(values.begin(), values.end());

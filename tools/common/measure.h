@@ -1,6 +1,7 @@
 // What bench and profile need to measure: clock, quantiles, a bandwidth probe, tokens to run on.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,7 +12,9 @@
 namespace prenorm::tools {
 
 /// Nanoseconds of a monotonic clock.
-uint64_t NowNs();
+inline uint64_t NowNs() {
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
+}
 
 /// The q-quantile, 0 <= q <= 1, with linear interpolation. Requires a value.
 double Quantile(std::vector<double> values, double q);

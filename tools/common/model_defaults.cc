@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/common/catalog.h"
+#include "tools/fetch/catalog.h"
 
 namespace prenorm::tools {
 namespace {

@@ -9,7 +9,8 @@
 
 #include "prenorm/doctor.h"
 #include "prenorm/target.h"
-#include "tools/common/catalog.h"
+#include "tools/common/words.h"
+#include "tools/fetch/catalog.h"
 #include "tools/common/errors.h"
 #include "tools/common/host.h"
 #include "tools/common/interrupt.h"

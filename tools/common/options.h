@@ -187,7 +187,4 @@ struct ParsedOptions {
 /// Errors: kInvalidArgument with the three lines of a usage error.
 Result<ParsedOptions> ParseOptions(Command command, std::string_view command_name, int argc, const char* const* argv);
 
-/// The nearest of `candidates` if it is near enough to be what was meant; empty otherwise.
-std::string DidYouMean(std::string_view word, std::span<const std::string> candidates);
-
 }  // namespace prenorm::tools

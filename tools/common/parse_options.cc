@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tools/common/options.h"
+#include "tools/common/words.h"
 
 namespace prenorm::tools {
 namespace {
@@ -114,34 +115,6 @@ Status UnknownOption(const std::string& argument, Command command, std::string_v
 }
 
 }  // namespace
-
-std::string DidYouMean(std::string_view word, std::span<const std::string> candidates) {
-  const auto distance = [](std::string_view a, std::string_view b) {  // Levenshtein, one row at a time.
-    std::vector<size_t> row(b.size() + 1);
-    for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-    for (size_t i = 1; i <= a.size(); ++i) {
-      size_t diagonal = row[0];
-      row[0] = i;
-      for (size_t j = 1; j <= b.size(); ++j) {
-        const size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-        diagonal = row[j];
-        row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
-      }
-    }
-    return row[b.size()];
-  };
-  std::string best;
-  size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
-  for (const std::string& candidate : candidates) {
-    if (candidate.size() < 3) continue;  // Any two short names are near each other.
-    const size_t d = distance(word, candidate);
-    if (d < best_distance) {
-      best_distance = d;
-      best = candidate;
-    }
-  }
-  return best;
-}
 
 Result<ParsedOptions> ParseOptions(Command command, std::string_view command_name, int argc, const char* const* argv) {
   CLI::App app;

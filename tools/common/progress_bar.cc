@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <utility>
 
-#include "tools/common/host.h"
 #include "tools/common/measure.h"
 #include "tools/common/terminal.h"
+#include "tools/common/words.h"
 
 namespace prenorm::tools {
 namespace {

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "prenorm/generate.h"
+#include "prenorm/op_totals.h"
 #include "tools/common/answer.h"
-#include "tools/common/op_totals.h"
 #include "tools/common/open_model.h"
 #include "tools/common/options.h"
 #include "tools/common/progress_bar.h"

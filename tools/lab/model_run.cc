@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "prenorm/tokenizer.h"
-#include "tools/common/catalog.h"
+#include "tools/fetch/catalog.h"
 #include "tools/common/log_probs.h"
 #include "tools/common/interrupt.h"
 #include "tools/common/open_model.h"

@@ -5,8 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "prenorm/op_totals.h"
 #include "tools/common/measure.h"
-#include "tools/common/op_totals.h"
 #include "tools/profile/turns.h"
 
 namespace prenorm::tools {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "prenorm/op_totals.h"
 #include "prenorm/op_work.h"
 #include "prenorm/profile.h"
-#include "tools/common/op_totals.h"
 
 namespace prenorm::tools {
 

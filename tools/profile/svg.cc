@@ -11,6 +11,8 @@
 namespace prenorm::tools {
 namespace {
 
+constexpr size_t kKinds = static_cast<size_t>(OpKind::kCount), kSites = static_cast<size_t>(OpSite::kCount);
+
 constexpr double kLeft = 20, kRight = kSvgWidth - 20;
 constexpr size_t kMostBars = 16;
 

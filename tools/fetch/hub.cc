@@ -1,5 +1,5 @@
 // One request for the list of files, with sizes and hashes; the commit found there is the one that is fetched.
-#include "tools/common/hub.h"
+#include "tools/fetch/hub.h"
 
 #include <algorithm>
 #include <cctype>
@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/common/catalog.h"
+#include "tools/fetch/catalog.h"
 
 namespace prenorm::tools {
 namespace {

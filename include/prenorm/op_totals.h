@@ -1,16 +1,13 @@
-// Sums of operator times: what `profile` prints, and the norm share of a run.
+// Sums of operator times: what profiles show, and the norm share of a run.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "prenorm/profile.h"
 
-namespace prenorm::tools {
-
-inline constexpr size_t kKinds = static_cast<size_t>(OpKind::kCount);
-inline constexpr size_t kSites = static_cast<size_t>(OpSite::kCount);
+namespace prenorm {
 
 /// One row of a profile. Times are sums over the threads.
 struct OpRow {
@@ -19,6 +16,7 @@ struct OpRow {
   int32_t layer;  ///< -1 outside the layers, and where layers are added up.
   uint64_t calls = 0;
   uint64_t ns = 0;
+  uint64_t most_calls = 0;  ///< Of the thread with most of them.
 };
 
 /// Adds events up, one table a thread, so that Record neither locks nor allocates.
@@ -36,6 +34,8 @@ class OpTotals : public OpObserver {
   uint64_t NsOf(OpKind kind) const;
 
  private:
+  static constexpr size_t kKinds = static_cast<size_t>(OpKind::kCount);
+  static constexpr size_t kSites = static_cast<size_t>(OpSite::kCount);
   struct Cell {
     uint64_t calls = 0;
     uint64_t ns = 0;
@@ -47,4 +47,4 @@ class OpTotals : public OpObserver {
   std::vector<Table> tables_;  // [threads]
 };
 
-}  // namespace prenorm::tools
+}  // namespace prenorm

@@ -1,5 +1,5 @@
 // The catalog is compiled in: the command needs no file of its own at run time.
-#include "tools/common/catalog.h"
+#include "tools/fetch/catalog.h"
 
 #include <algorithm>
 #include <cctype>
@@ -9,7 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "catalog_json.h"
-#include "tools/common/options.h"
+#include "tools/common/words.h"
+#include "tools/fetch/download.h"
 
 namespace prenorm::tools {
 namespace {
@@ -108,7 +109,7 @@ std::string FindInCache(const std::string& name) {
   };
   if (const CatalogModel* model = FindInCatalog(name); model != nullptr) return there(model->path);
   if (name.find('/') == std::string::npos) {
-    if (name.starts_with('.') || name.ends_with(".part")) return "";
+    if (name.starts_with('.') || name.ends_with(kPartSuffix)) return "";
     const std::string exact = there(name);
     return exact.empty() ? there(name + ".gguf") : exact;
   }

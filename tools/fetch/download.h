@@ -2,19 +2,28 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "prenorm/status.h"
 
 namespace prenorm::tools {
 
+/// Told which file comes and which share of it has come; false ends the fetch (kCancelled) and keeps that. May be
+/// empty: a bar is shown on a terminal then.
+using FetchProgress = std::function<bool(const std::string& file, double share)>;
+
+/// What a file is called until it is complete and checked: its path and this.
+inline constexpr const char* kPartSuffix = ".part";
+
 /// What is fetched and where it goes.
 struct Download {
   std::string url;
-  std::string path;    ///< The file; until it is complete and checked it is called path + ".part".
+  std::string path;    ///< The file.
   uint64_t bytes = 0;  ///< 0: not known before.
   std::string sha256;  ///< In small hexadecimal digits; empty: not known before.
   std::string token;   ///< For the Authorization header; sent over https and to the first host only.
+  FetchProgress progress = {};
 };
 
 /// Whether this build can fetch at all (it had libcurl and libcrypto).

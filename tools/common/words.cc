@@ -1,0 +1,49 @@
+// Edit distance for the nearest name; decimal units for sizes.
+#include "tools/common/words.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+namespace prenorm::tools {
+
+std::string DidYouMean(std::string_view word, std::span<const std::string> candidates) {
+  const auto distance = [](std::string_view a, std::string_view b) {  // Levenshtein, one row at a time.
+    std::vector<size_t> row(b.size() + 1);
+    for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+    for (size_t i = 1; i <= a.size(); ++i) {
+      size_t diagonal = row[0];
+      row[0] = i;
+      for (size_t j = 1; j <= b.size(); ++j) {
+        const size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+        diagonal = row[j];
+        row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+      }
+    }
+    return row[b.size()];
+  };
+  std::string best;
+  size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    if (candidate.size() < 3) continue;  // Any two short names are near each other.
+    const size_t d = distance(word, candidate);
+    if (d < best_distance) {
+      best_distance = d;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string SizeText(uint64_t bytes) {
+  char text[32];
+  const double value = static_cast<double>(bytes);
+  if (bytes >= 1000000000) {
+    std::snprintf(text, sizeof text, "%.1f GB", value / 1e9);
+  } else {
+    std::snprintf(text, sizeof text, "%.1f MB", value / 1e6);
+  }
+  return text;
+}
+
+}  // namespace prenorm::tools
