@@ -248,11 +248,11 @@ Result<std::vector<TokenId>> Encoder::Tokenize(std::string_view text) const {
 Status Encoder::Impl::Embed(std::span<const std::vector<TokenId>> sequences, float* out) {
   const size_t dim = parts().config.dim;
   std::vector<double> sums;
-  return Run(sequences, [&](size_t first, size_t count, const float* rows) {
+  return Run(sequences, [&](size_t first, size_t count, const float* hidden) {
     for (size_t i = first; i < first + count; ++i) {
-      Pool(pooling, rows, sequences[i].size(), dim, sums, out + i * dim);
+      Pool(pooling, hidden, sequences[i].size(), dim, sums, out + i * dim);
       if (normalize) Normalize(out + i * dim, dim);
-      rows += sequences[i].size() * dim;
+      hidden += sequences[i].size() * dim;
     }
   });
 }

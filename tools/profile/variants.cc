@@ -91,6 +91,12 @@ std::string Percent(double part, double whole) {
   return text;
 }
 
+// A share of a cost, if the cost is more than noise.
+std::string PartOf(const Turns& part, const Turns& cost) {
+  if (cost.low_ns <= 0) return "an unmeasurable part";
+  return part.difference_ns >= cost.difference_ns ? "100 %" : Percent(part.difference_ns, cost.difference_ns);
+}
+
 // Whether a difference above zero is what is claimed, as far as its interval tells.
 const char* Verdict(const Turns& turns) {
   return turns.low_ns > 0 ? "confirmed" : turns.high_ns < 0 ? "refuted" : "undecided";
@@ -150,18 +156,18 @@ Status CompareNorms(Session& session, const VariantOptions& options, ProfileRepo
   if (Status status = MeasureDivergence(session, options, variants, rows); !status.ok()) return status;
   report.variants = std::move(rows);
 
-  const auto cost_of = [&](std::string_view id) { return Compare(times_of(id), times->back()).difference_ns; };
+  const auto cost_of = [&](std::string_view id) { return Compare(times_of(id), times->back()); };
   const char* rms = probe.layer_norm() ? "rmsnorm" : "redundant";
   const Turns cheaper = Compare(times_of("layernorm_two_pass"), times_of(rms));
-  const double layer_ns = cost_of("layernorm_two_pass");
+  const Turns layer_cost = cost_of("layernorm_two_pass");
   report.claims.push_back({"rmsnorm_cheaper", "RMSNorm is 7 to 64 % cheaper than LayerNorm", "Zhang and Sennrich 2019",
-                           TimeText(cost_of(rms)) + " against " + TimeText(layer_ns) + " a token, " +
-                               Percent(cheaper.difference_ns, layer_ns) + " cheaper",
+                           TimeText(cost_of(rms).difference_ns) + " against " + TimeText(layer_cost.difference_ns) +
+                               " a token, " + PartOf(cheaper, layer_cost) + " of it saved",
                            Verdict(cheaper)});
   const Turns fusion = Compare(times_of("apart"), times_of("engine"));
   report.claims.push_back({"fusion_pays", "fusing norms with their neighbours pays", "Ivanov et al. 2021",
                            TimeText(fusion.difference_ns) + " a token (" + TimeText(fusion.low_ns) + " to " +
-                               TimeText(fusion.high_ns) + "), " + Percent(fusion.difference_ns, cost_of("apart")) +
+                               TimeText(fusion.high_ns) + "), " + PartOf(fusion, cost_of("apart")) +
                                " of what norms cost unfused",
                            Verdict(fusion)});
   AddFlopsClaim(report);
