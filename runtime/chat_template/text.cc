@@ -1,6 +1,8 @@
 // Cutting and joining of texts with origins; counting and trimming by characters.
 #include "runtime/chat_template/text.h"
 
+#include <utf8proc.h>
+
 #include <algorithm>
 
 #include "runtime/tokenizer/utf8.h"
@@ -50,6 +52,12 @@ size_t CharOffset(std::string_view text, size_t index) {
 }
 
 bool IsPythonSpace(char32_t c) { return IsWhiteSpace(c) || (c >= 0x1C && c <= 0x1F); }
+
+bool IsPythonWord(char32_t c) {
+  const utf8proc_category_t category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+  return c == '_' || (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO) ||
+         (category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO);
+}
 
 namespace {
 

@@ -92,6 +92,8 @@ size_t CharOffset(std::string_view text, size_t index);
 
 /// White space as Python's str.isspace has it: Unicode's, and the four information separators.
 bool IsPythonSpace(char32_t c);
+/// Python's \w: letters, numbers of all kinds, "_".
+bool IsPythonWord(char32_t c);
 
 /// Which ends to trim.
 enum class Side { kLeft, kRight, kBoth };

@@ -145,7 +145,7 @@ Value WordCount(Interpreter& in, const Value& value, Arguments& arguments) {
   bool within = false;
   for (size_t at = 0; at < text.size();) {
     const char32_t c = NextChar(text.bytes(), &at);
-    const bool word = IsWordChar(c);
+    const bool word = IsPythonWord(c);
     words += word && !within ? 1 : 0;
     within = word;
   }

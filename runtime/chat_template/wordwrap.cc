@@ -18,20 +18,8 @@ struct Char {
 // ASCII's white space alone, as Python's module says.
 bool IsSpace(char32_t c) { return (c >= 0x09 && c <= 0x0D) || c == ' '; }
 
-// Python's \w, \d: letters and numbers, without the marks that IsWordChar has.
+bool IsWord(char32_t c) { return IsPythonWord(c); }
 bool IsNumber(char32_t c) { return utf8proc_category(static_cast<utf8proc_int32_t>(c)) == UTF8PROC_CATEGORY_ND; }
-bool IsWord(char32_t c) {
-  switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
-    case UTF8PROC_CATEGORY_MN:
-    case UTF8PROC_CATEGORY_MC:
-    case UTF8PROC_CATEGORY_ME:
-      return false;
-    case UTF8PROC_CATEGORY_PC:
-      return c == '_';
-    default:
-      return IsWordChar(c);
-  }
-}
 bool IsLetter(char32_t c) { return IsWord(c) && !IsNumber(c); }
 bool IsWordPunctuation(char32_t c) {
   return IsWord(c) || (c < 0x80 && std::string_view("!\"'&.,?").find(static_cast<char>(c)) != std::string_view::npos);

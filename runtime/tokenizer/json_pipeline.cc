@@ -102,7 +102,7 @@ Status ReadNormalizer(element item, int depth, TokenizerSpec* spec) {
                                                               {"NFKD", NormKind::kNfkd},
                                                               {"Nmt", NormKind::kNmt},
                                                               {"Lowercase", NormKind::kLowercase},
-                                                              {"StripAccents", NormKind::kStripAccents}};
+                                                              {"StripAccents", NormKind::kStripMarks}};
   for (const auto& [name, kind] : kPlain) {
     if (type != name) continue;
     AddNorm(spec, kind);

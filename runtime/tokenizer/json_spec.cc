@@ -79,7 +79,8 @@ class JsonTokenizer {
     for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
       if (JsonString(model, key, "").empty()) continue;
       return Status(StatusCode::kUnsupported,
-                    std::string("tokenizer.json: BPE with ") + key + " is not supported\n" + spec_.source);
+                    std::string("tokenizer.json: BPE with ") + key + " is not supported\n" + spec_.source +
+                        "; supported: BPE without affixes, of bytes or of characters with byte fallback");
     }
     return ReadMerges(merges, merging);
   }

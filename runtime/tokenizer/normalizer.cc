@@ -181,6 +181,14 @@ Status Apply(const NormalizerStep& step, std::string* text) {
         if (utf8proc_category(static_cast<utf8proc_int32_t>(c)) != UTF8PROC_CATEGORY_MN) AppendUtf8(c, out);
       });
       break;
+    case Kind::kStripMarks:
+      MapChars(text, [](char32_t c, std::string* out) {
+        const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+        const bool mark =
+            category == UTF8PROC_CATEGORY_MN || category == UTF8PROC_CATEGORY_MC || category == UTF8PROC_CATEGORY_ME;
+        if (!mark) AppendUtf8(c, out);
+      });
+      break;
     case Kind::kCleanText:
       MapChars(text, CleanText);
       break;

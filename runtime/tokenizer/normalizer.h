@@ -19,7 +19,8 @@ struct NormalizerStep {
     kNfkc,
     kNfkd,
     kLowercase,
-    kStripAccents,    ///< Drops non-spacing marks (Mn).
+    kStripAccents,    ///< Drops non-spacing marks (Mn), as BERT does.
+    kStripMarks,      ///< Drops all marks (M).
     kCleanText,       ///< BERT: drops controls, white space becomes a space.
     kNmt,             ///< Drops controls; tabs, line ends, separators and marks of no width become spaces.
     kSpaceCjk,        ///< BERT: a space on each side of a CJK ideograph.

@@ -17,6 +17,12 @@ constexpr std::string_view kSpaceMembers =
     "\\x09-\\x0D\\x20\\x85\\xA0\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}"
     "\\x{202F}\\x{205F}\\x{3000}";
 
+// Oniguruma's \w: what is alphabetic, marks, digits, and fractions and superscripts of Latin-1. As members of a class:
+constexpr std::string_view kWordMembers =
+    "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{B2}\\x{B3}\\x{B9}\\x{BC}-\\x{BE}\\x{24B6}-\\x{24E9}"
+    "\\x{1F130}-\\x{1F149}\\x{1F150}-\\x{1F169}\\x{1F170}-\\x{1F189}";
+constexpr std::string_view kHexMembers = "0-9A-Fa-f";
+
 constexpr size_t kJitStackStart = 32 * 1024;
 constexpr size_t kJitStackMax = 64 * 1024 * 1024;
 
@@ -101,25 +107,61 @@ std::string RewriteIntersections(std::string_view pattern) {
   return out;
 }
 
-/// Rewrites \s and \S (inside a class, only \s has a rewriting; \S stays as it is).
+/// What Oniguruma has for "\c" and PCRE2 has not, as members of a class; empty for others.
+std::string_view MembersOf(char c) {
+  switch (c) {
+    case 's':
+    case 'S':
+      return kSpaceMembers;
+    case 'w':
+    case 'W':
+      return kWordMembers;
+    case 'h':
+    case 'H':
+      return kHexMembers;
+    default:
+      return {};
+  }
+}
+
+/// Rewrites classes that mean something else in Oniguruma (inside a class, "\S", "\W", "\H" stay as they are).
 std::string Translate(std::string_view pattern) {
+  const std::string word = "[" + std::string(kWordMembers) + "]";
   std::string out;
   bool in_class = false;
   for (size_t i = 0; i < pattern.size(); ++i) {
     const char c = pattern[i];
-    if (c == '\\' && i + 1 < pattern.size()) {
+    const std::string_view rest = pattern.substr(i);
+    if (c == '\\' && rest.size() > 1) {
       const char next = pattern[++i];
-      if (next == 's') {
-        if (!in_class) out += '[';
-        out += kSpaceMembers;
-        if (!in_class) out += ']';
-      } else if (next == 'S' && !in_class) {
-        out.append("[^").append(kSpaceMembers).append("]");
+      const std::string_view members = MembersOf(next);
+      const bool negated = next < 'a';
+      if (in_class && !members.empty() && !negated) {
+        out += members;
+      } else if (!in_class && !members.empty()) {
+        out.append(negated ? "[^" : "[").append(members).append("]");
+      } else if (!in_class && (next == 'b' || next == 'B')) {  // Where words, in that sense, begin or end.
+        const bool at = next == 'b';
+        out.append("(?:(?<=" + word + ")(?" + (at ? "!" : "=") + word + ")|(?<!" + word + ")(?" + (at ? "=" : "!") +
+                   word + "))");
       } else {
         out += c;
         out += next;
       }
       continue;
+    }
+    if (in_class && rest.starts_with("[:")) {
+      if (const size_t end = rest.find(":]"); end != std::string_view::npos) {
+        const std::string_view name = rest.substr(0, end + 2);
+        if (name == "[:punct:]")
+          out += "\\p{P}\\p{S}";
+        else if (name == "[:word:]")
+          out += kWordMembers;
+        else
+          out += name;
+        i += end + 1;
+        continue;
+      }
     }
     if (c == '[' && !in_class)
       in_class = true;

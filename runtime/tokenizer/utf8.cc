@@ -113,6 +113,9 @@ bool IsWhiteSpace(char32_t c) {
 }
 
 bool IsWordChar(char32_t c) {
+  const bool letter_like = (c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) ||
+                           (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189);
+  if (letter_like || c == 0x200C || c == 0x200D) return true;
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
     case UTF8PROC_CATEGORY_LU:
     case UTF8PROC_CATEGORY_LL:
@@ -124,7 +127,6 @@ bool IsWordChar(char32_t c) {
     case UTF8PROC_CATEGORY_ME:
     case UTF8PROC_CATEGORY_ND:
     case UTF8PROC_CATEGORY_NL:
-    case UTF8PROC_CATEGORY_NO:
     case UTF8PROC_CATEGORY_PC:
       return true;
     default:

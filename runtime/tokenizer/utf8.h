@@ -33,7 +33,7 @@ void AppendUtf8(char32_t c, std::string* out);
 /// Unicode's property White_Space.
 bool IsWhiteSpace(char32_t c);
 
-/// Letter, mark, number or connector (\w).
+/// \w of Rust's regular expressions: alphabetic, mark, digit, connector, joiner.
 bool IsWordChar(char32_t c);
 
 }  // namespace prenorm

@@ -204,6 +204,18 @@ TEST(JsonSpecTest, SingleWordTokensNeedABorder) {
   ASSERT_NE(tokenizer, nullptr);
   EXPECT_EQ(*tokenizer->Encode("cat"), (std::vector<TokenId>{3}));
   EXPECT_EQ(*tokenizer->Encode("cats"), (std::vector<TokenId>{0, 1, 2, 4}));
+  EXPECT_EQ(*tokenizer->Encode("\u2490cat"), (std::vector<TokenId>{3})) << "no word, to Rust";
+  EXPECT_EQ(*tokenizer->Encode("cat\u2160"), (std::vector<TokenId>{0, 1, 2}));
+}
+
+TEST(JsonSpecTest, StripAccentsDropsAllMarksAndBertOnlyThoseWithoutWidth) {
+  const std::string model =
+      R"("model": {"type": "BPE", "vocab": {"e": 0, "\u0301": 1, "\u09c7": 2, "x": 3}, "merges": []}})";
+  const auto all = FromJson(R"({"normalizer": {"type": "StripAccents"}, )" + model);
+  const auto bert = FromJson(R"({"normalizer": {"type": "BertNormalizer", "strip_accents": true}, )" + model);
+  ASSERT_TRUE(all != nullptr && bert != nullptr);
+  EXPECT_EQ(*all->Encode("e\u0301\u09c7x"), (Ids{0, 3}));
+  EXPECT_EQ(*bert->Encode("e\u0301\u09c7x"), (Ids{0, 2, 3}));
 }
 
 TEST(JsonSpecTest, RefusesWhatItDoesNotKnowByName) {

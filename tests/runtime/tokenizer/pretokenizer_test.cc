@@ -156,6 +156,17 @@ TEST(SplitterTest, MetaspacePrefixes) {
   EXPECT_EQ(Cut(steps, "a b"), "[_a_b]");
 }
 
+TEST(SplitterTest, MetaspaceKnowsWhetherTheBeginningWasRemoved) {
+  SplitSteps steps = OneRegex("!", SplitBehavior::kRemoved);
+  SplitStep space;
+  space.kind = SplitStep::Kind::kMetaspace;
+  space.mark = "_";
+  space.prefix = SpacePrefix::kFirst;
+  steps.push_back(space);
+  EXPECT_EQ(Cut(steps, "!a b"), "[a][_b]");
+  EXPECT_EQ(Cut(steps, "a!b"), "[_a][b]");
+}
+
 TEST(RegexTest, IntersectionsOfClassesAreThoseOfOniguruma) {
   const auto cut = [](std::string_view pattern, std::string_view text) {
     return Cut(OneRegex(pattern, SplitBehavior::kIsolated), text);
@@ -163,6 +174,20 @@ TEST(RegexTest, IntersectionsOfClassesAreThoseOfOniguruma) {
   EXPECT_EQ(cut("[\\p{L}&&[^\\p{Han}]]+", "ab世界cd"), "[ab][世界][cd]");
   EXPECT_EQ(cut("x?[\\p{L}\\p{M}&&[^\\p{Han}]]*[\\d&&[1-3]]+", "xab12世4"), "[xab12][世4]");
   EXPECT_EQ(cut("[a&b]+", "a&b c"), "[a&b][ c]") << "single ampersands are members";
+}
+
+// What Hugging Face tokenizers 0.23 gives for the same Split.
+TEST(RegexTest, ClassesAreThoseOfOniguruma) {
+  const auto cut = [](std::string_view pattern, std::string_view text) {
+    return Cut(OneRegex(pattern, SplitBehavior::kIsolated), text);
+  };
+  EXPECT_EQ(cut("\\w+", "a\u0301b\u00B2\u2167 x\u2490y"), "[a\u0301b\u00B2\u2167][ ][x][\u2490][y]");
+  EXPECT_EQ(cut("[\\w'-]+", "a\u0301b'c-d \u2490"), "[a\u0301b'c-d][ \u2490]");
+  EXPECT_EQ(cut("\\W", "a\u0301-b"), "[a\u0301][-][b]");
+  EXPECT_EQ(cut("\\b", "ab cd\u0301e"), "[ab][ ][cd\u0301e]");
+  EXPECT_EQ(cut("\\h+", "xyz12afg"), "[xyz][12af][g]");
+  EXPECT_EQ(cut("[[:punct:]]+", "a+b$,c"), "[a][+][b][$,][c]");
+  EXPECT_EQ(cut("[[:alpha:]\\s]+", "ab c1"), "[ab c][1]");
 }
 
 TEST(RegexTest, EmptyMatchesAndLimits) {
