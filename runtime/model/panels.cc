@@ -61,16 +61,22 @@ Status PackEncoderPanels(ModelParts& parts) {
   madvise(parts.panels.as<void>(), parts.panels.bytes(), MADV_HUGEPAGE);
   auto* at = parts.panels.as<float>();
   for (Linear* map : maps) map->panels = std::exchange(at, at + FloatsOf(map->w));
+  const std::vector<const TensorInfo*> mapped = RowTables(parts);
+  const auto release = [&](const WeightMatrix& w, size_t begin, size_t end) {
+    const size_t row_bytes = RowBytes(w.type, w.cols);
+    for (const TensorInfo* tensor : mapped) {
+      if (tensor->data != w.data) continue;
+      parts.source->files()[tensor->file].Release(tensor->offset + begin * row_bytes, tensor->offset + end * row_bytes);
+    }
+  };
   team.Run([&](Worker& worker) {
     float* own = rows->as<float>() + static_cast<size_t>(worker.thread()) * row_floats;
     for (const Linear* map : maps) {
       const Range mine = worker.Share(PanelCount(map->w.rows));
       PackPanels(map->w, mine.begin, mine.end, own, const_cast<float*>(map->panels));
+      release(map->w, mine.begin * kPanelRows, std::min(mine.end * kPanelRows, map->w.rows));
     }
   });
-  for (const TensorInfo* tensor : RowTables(parts)) {
-    parts.source->files()[tensor->file].Release(tensor->offset, tensor->offset + tensor->bytes);
-  }
   return {};
 }
 
