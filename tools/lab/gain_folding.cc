@@ -65,8 +65,9 @@ Verdict JudgeGainFolding(const LabTable& table) {
     for (size_t i = 1; i < apart.size(); ++i) {  // The first, f32, rounds only where it folds.
       verdict.AtMost(table.rows[i].label + ", " + gains + " gains, error folded over apart", folded[i] / apart[i], 1.2);
     }
+    verdict.AtMost(std::string("F32, ") + gains + " gains, error folded",
+                   table.At("F32", std::string("folded, ") + gains), 1e-6);
   }
-  verdict.AtMost("F32, error folded", table.At("F32", "folded, uneven"), 1e-6);
   return verdict;
 }
 
