@@ -9,6 +9,7 @@
 #include "prenorm/attention.h"
 #include "prenorm/dequantize.h"
 #include "prenorm/matmul.h"
+#include "prenorm/matmul_panels.h"
 #include "prenorm/ops.h"
 #include "prenorm/quantize.h"
 #include "prenorm/types.h"
@@ -70,15 +71,40 @@ TEST(GuardPagesTest, ProductsOfEveryType) {
           InterleaveRows(type, cols, weights.data(), 0, rows / RowGroup(), scratch.data());
           w.interleaved = true;
         }
-        for (const size_t n : {1, 2, 5, 17}) {
+        const Operand scratch(MatMulScratchBytes(cols), at_end);
+        for (const size_t n : {1, 2, 5, 17, 45}) {  // From 12 or 32 on panels are unpacked into the scratch memory.
           const Operand x(n * cols * sizeof(float), at_end), out(n * rows * sizeof(float), at_end);
           const Operand pack(ActivationBytes(format, cols, n), at_end);
           PackActivations(format, x.floats(), cols, cols, 0, n, n, pack.data());
           MatMul(w, 0, rows, pack.data(), n, out.floats(), rows, /*accumulate=*/false);
           MatMul(w, rows - 1, rows, pack.data(), n, out.floats(), rows, /*accumulate=*/true);
+          MatMul(w, 0, rows, pack.data(), n, out.floats(), rows, /*accumulate=*/false, scratch.data());
         }
         const Operand row(cols * sizeof(float), at_end);
         for (size_t r = 0; r < rows; ++r) DequantizeWeightRow(w, r, row.floats());
+      }
+    }
+  });
+}
+
+TEST(GuardPagesTest, PackedPanels) {
+  Everywhere([](bool at_end) {
+    for (const DType type : AllTypes()) {
+      const size_t cols = std::max<size_t>(InfoOf(type).block_elems, 32);
+      for (const size_t rows : {size_t{5}, kPanelRows + 7}) {
+        const Operand weights(rows * RowBytes(type, cols), at_end);
+        const Operand unpacked(PanelRowFloats(cols) * sizeof(float), at_end);
+        const Operand panels(PanelCount(rows) * kPanelRows * cols * sizeof(float), at_end);
+        PackPanels({type, rows, cols, weights.data(), false}, 0, PanelCount(rows), unpacked.floats(), panels.floats());
+        const size_t first = (PanelCount(rows) - 1) * kPanelRows, last_rows = rows - first;
+        for (const size_t n : {1, 6, 13}) {
+          const Operand x(n * cols * sizeof(float), at_end), out(n * last_rows * sizeof(float), at_end);
+          const Operand bias(last_rows * sizeof(float), at_end);
+          for (const bool accumulate : {false, true}) {
+            MatMulPanel(panels.floats() + first * cols, last_rows, cols, x.floats(), n, bias.floats(), out.floats(),
+                        last_rows, accumulate);
+          }
+        }
       }
     }
   });

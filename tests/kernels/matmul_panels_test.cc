@@ -1,5 +1,5 @@
-// Products from packed panels against sums in f64, on every target; bits that depend on a row of weights
-// and one of x alone.
+// Products from packed panels against sums in f64, on every target; bits that depend on a row of weights and one of x
+// alone; panels of every type.
 #include "prenorm/matmul_panels.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "prenorm/dequantize.h"
+#include "prenorm/quantize.h"
 #include "prenorm/target.h"
 
 namespace prenorm {
@@ -73,6 +75,57 @@ TEST_F(MatMulPanelsTest, AreNearTheSumsAndIndependentOfTheOtherRows) {
     }
   }
   ASSERT_TRUE(ForceTarget("").ok());
+}
+
+TEST_F(MatMulPanelsTest, HaveTheSameBitsOnTargetsWithFma) {
+  const Case c{70, 100, 13};
+  Make(c);
+  std::vector<float> first;
+  for (const std::string& target : RunnableTargets()) {
+    if (target.starts_with("SS")) continue;
+    ASSERT_TRUE(ForceTarget(target).ok());
+    const std::vector<float> out = Multiply(c, 0, c.n, /*accumulate=*/true);
+    if (first.empty()) first = out;
+    EXPECT_EQ(out, first) << target;
+  }
+  ASSERT_TRUE(ForceTarget("").ok());
+}
+
+TEST_F(MatMulPanelsTest, WithoutABiasAddNone) {
+  const Case c{64, 40, 3};
+  Make(c);
+  std::vector<float> out(c.n * c.rows), with_zeros(c.n * c.rows);
+  const std::vector<float> zeros(c.rows);
+  MatMulPanel(panels_.data(), c.rows, c.cols, x_.data(), c.n, nullptr, out.data(), c.rows, false);
+  MatMulPanel(panels_.data(), c.rows, c.cols, x_.data(), c.n, zeros.data(), with_zeros.data(), c.rows, false);
+  EXPECT_EQ(out, with_zeros);
+}
+
+// Of every type, in any ranges: the panel holds column c of row r at c * kPanelRows + r, and zeros where rows end.
+TEST(PackPanelsTest, WidensEveryTypeInRangesAndPadsWithZeros) {
+  for (const DType type : {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0, DType::kQ4_1, DType::kQ6_K}) {
+    const size_t rows = 2 * kPanelRows + 9, cols = 256;
+    std::mt19937 random(3);
+    std::normal_distribution<float> normal;
+    std::vector<uint8_t> stored(rows * RowBytes(type, cols));
+    std::vector<float> widened(rows * cols), row(cols);
+    for (size_t r = 0; r < rows; ++r) {
+      for (float& value : row) value = normal(random);
+      QuantizeRow(type, row.data(), cols, stored.data() + r * RowBytes(type, cols));
+      DequantizeRow(type, stored.data() + r * RowBytes(type, cols), cols, widened.data() + r * cols);
+    }
+    const WeightMatrix w{type, rows, cols, stored.data(), false};
+    std::vector<float> panels(PanelCount(rows) * kPanelRows * cols, NAN), scratch(PanelRowFloats(cols));
+    PackPanels(w, 1, PanelCount(rows), scratch.data(), panels.data());
+    PackPanels(w, 0, 1, scratch.data(), panels.data());
+    for (size_t r = 0; r < PanelCount(rows) * kPanelRows; ++r) {
+      for (size_t c = 0; c < cols; ++c) {
+        const float expected = r < rows ? widened[r * cols + c] : 0.0f;
+        ASSERT_EQ(panels[r / kPanelRows * kPanelRows * cols + c * kPanelRows + r % kPanelRows], expected)
+            << InfoOf(type).name << ", row " << r << ", column " << c;
+      }
+    }
+  }
 }
 
 }  // namespace
