@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # install_test.sh install BUILD PREFIX: installs the built tree BUILD into PREFIX, and looks for what should be there.
+# install_test.sh subdirectory TREE [OPTION...]: a project that adds the source tree TREE to itself can be configured.
 # install_test.sh example PREFIX EXAMPLE MODEL cmake [OPTION...] | pkg-config PACKAGE: builds the program of the folder
 # EXAMPLE against the installed tree, and runs it. What it says must be what the installed command says.
 set -euo pipefail
@@ -13,6 +14,26 @@ install() {
     share/fish/vendor_completions.d/prenorm.fish share/doc/prenorm/examples/generate/generate.c; do
     [ -s "$prefix/$file" ] || { echo "not installed: $file"; exit 1; }
   done
+}
+
+subdirectory() {
+  local tree=$1 developers
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  cat >"$work/CMakeLists.txt" <<EOF
+cmake_minimum_required(VERSION 3.22)
+project(outside LANGUAGES C CXX)
+add_subdirectory("$tree" "the runtime" EXCLUDE_FROM_ALL)
+foreach(way static shared)
+  add_executable(outside_\${way} "$tree/examples/generate/generate.c")
+  target_link_libraries(outside_\${way} PRIVATE prenorm::\${way})
+endforeach()
+EOF
+  cmake -G Ninja -S "$work" -B "$work/build" "${@:2}" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+  ninja -C "$work/build" -n >"$work/log" || { cat "$work/log"; exit 1; } # Every file that a build needs has a rule.
+  grep -q 'Linking C[X]* executable outside_shared' "$work/log" || { tail "$work/log"; exit 1; }
+  developers=$(ninja -C "$work/build" -t targets all | grep -E '^(the.runtime/)?(tests|tools|bench|python)/' || true)
+  [ -z "$developers" ] || { echo "for developers only: $developers"; exit 1; }
 }
 
 # build_example WAY...: makes $program.
