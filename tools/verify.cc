@@ -25,8 +25,11 @@ constexpr const char* kText =
 Result<std::vector<TokenId>> MakeIds(const Tokenizer& tokenizer, size_t n) {
   Result<std::vector<TokenId>> once = tokenizer.Encode(kText, {.add_special = true});
   if (!once.ok() || once->empty()) {
-    return once.ok() ? Status(StatusCode::kUnsupported, "The model's tokenizer makes no tokens of a text.")
-                     : once.status();
+    return once.ok()
+               ? Status(StatusCode::kUnsupported,
+                        "The model's tokenizer makes no tokens of a text.\nexpected at least one of the sample text\n"
+                        "Try prenorm tokenize -p TEXT on this model.")
+               : once.status();
   }
   std::vector<TokenId> ids;
   while (ids.size() < n) ids.insert(ids.end(), once->begin(), once->end());

@@ -23,7 +23,8 @@ Status AddMembers(Budget& budget, std::string_view json, const std::string& what
   if (!value.ok()) return value.status();
   const Dict* dict = value->as_dict();
   if (dict == nullptr)
-    return Status(StatusCode::kInvalidArgument, what + ": expected a JSON object, found " + value->type_name());
+    return Status(StatusCode::kInvalidArgument,
+                  what + ": expected a JSON object, found " + value->type_name() + "\nWrite {\"name\": value}.");
   for (const auto& [key, member] : dict->entries) out.Set(key, member);
   return Status();
 }

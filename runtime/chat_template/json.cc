@@ -200,8 +200,8 @@ Result<Value> ParseJson(Budget& budget, std::string_view json, const std::string
   const simdjson::padded_string padded(json);
   element root;
   if (const auto error = parser.parse(padded).get(root); error != simdjson::SUCCESS) {
-    return Status(StatusCode::kInvalidArgument,
-                  what + ": expected JSON, found something else: " + simdjson::error_message(error));
+    return Status(StatusCode::kInvalidArgument, what + ": this is no JSON\n" + simdjson::error_message(error) +
+                                                    "\nGive one JSON value, as {\"name\": true}.");
   }
   return Convert(budget, root, 1);
 }

@@ -87,7 +87,9 @@ Result<GgufFile> GgufFile::Open(const std::string& path, const Options& options)
 
 Result<GgufFile> GgufFile::FromMemory(std::span<const uint8_t> bytes, const std::string& name) {
   if (reinterpret_cast<uintptr_t>(bytes.data()) % kMinAlignment != 0) {
-    return Status(StatusCode::kInvalidArgument, "the memory of model '" + name + "' is not aligned to 8 bytes");
+    return Status(StatusCode::kInvalidArgument, "the memory of model '" + name +
+                                                    "' is not aligned\nexpected an address that is a multiple of 8\n"
+                                                    "Copy the file into memory of malloc or mmap.");
   }
   return FromMemory(MappedFile::Borrow(bytes), name);
 }

@@ -137,11 +137,13 @@ Status ReadJsonMetadata(const std::string& text, const std::string& path, std::v
   simdjson::dom::object object;
   const auto error = parser.parse(WithLongIntegersAsFloats(text)).get(object);
   if (error != simdjson::SUCCESS) {
-    return Status(StatusCode::kBadModel, "'" + path + "' is no JSON object: " + simdjson::error_message(error));
+    return Status(StatusCode::kBadModel, "a file of the model is no JSON object\n'" + path +
+                                             "': " + simdjson::error_message(error) + "\nFetch it again.");
   }
   Flattener flattener(storage);
   if (!flattener.Object(object, "", 1)) {
-    return Status(StatusCode::kBadModel, "'" + path + "' nests too deeply");
+    return Status(StatusCode::kBadModel, "lists and objects inside each other are too deep\n'" + path +
+                                             "'\nNo model needs that: fetch the file again.");
   }
   return flattener.Finish(path, metadata);
 }

@@ -38,7 +38,10 @@ Status CheckIsRegularFile(const std::string& path, mode_t mode) {
     return Status(StatusCode::kInvalidArgument,
                   "'" + path + "' is a folder, not a model file\nName the file inside it.");
   }
-  return Status(StatusCode::kInvalidArgument, "'" + path + "' is no regular file: it is a device, pipe or socket");
+  return Status(StatusCode::kInvalidArgument,
+                "'" + path +
+                    "' is no regular file\nexpected a file, found a device, pipe or socket\n"
+                    "Write the model into a file first.");
 }
 
 Status ReadAll(const std::string& path, int fd, uint8_t* out, size_t begin, size_t end) {
@@ -51,7 +54,8 @@ Status ReadAll(const std::string& path, int fd, uint8_t* out, size_t begin, size
       return Status(StatusCode::kIo, "'" + path + "' became shorter while it was read\nexpected " +
                                          std::to_string(end) + " bytes, found " + std::to_string(place));
     } else if (errno != EINTR) {
-      return Status(StatusCode::kIo, "cannot read '" + path + "': " + ErrnoText(errno));
+      return Status(StatusCode::kIo, "cannot read a file of the model\n'" + path + "': " + ErrnoText(errno) +
+                                         "\nCheck the disk it is on.");
     }
   }
   return Status();
@@ -112,7 +116,8 @@ Result<MappedFile> MappedFile::Open(const std::string& path, FileAccess access) 
     return Status(code, "cannot open '" + path + "': " + ErrnoText(error));
   }
   struct stat info;
-  if (fstat(fd.get(), &info) != 0) return Status(StatusCode::kIo, "cannot stat '" + path + "': " + ErrnoText(errno));
+  if (fstat(fd.get(), &info) != 0)
+    return Status(StatusCode::kIo, "cannot look at a file of the model\n'" + path + "': " + ErrnoText(errno));
   if (Status status = CheckIsRegularFile(path, info.st_mode); !status.ok()) return status;
   const auto file_bytes = static_cast<uint64_t>(info.st_size);
   if (file_bytes > std::numeric_limits<size_t>::max() / 2) {
@@ -145,7 +150,8 @@ Result<MappedFile> MappedFile::Open(const std::string& path, FileAccess access) 
   }
   if (access == FileAccess::kMapPrivate) {
     file.fd_ = fcntl(fd.get(), F_DUPFD_CLOEXEC, 0);
-    if (file.fd_ < 0) return Status(StatusCode::kIo, "cannot keep '" + path + "' open: " + ErrnoText(errno));
+    if (file.fd_ < 0)
+      return Status(StatusCode::kIo, "cannot keep a file of the model open\n'" + path + "': " + ErrnoText(errno));
     file.path_ = path;
   }
   return file;

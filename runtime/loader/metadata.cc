@@ -119,7 +119,8 @@ Status Metadata::Add(const MetaEntry& entry) {
   const auto less = [this](uint32_t i, std::string_view key) { return entries_[i].key < key; };
   const auto place = std::lower_bound(sorted_.begin(), sorted_.end(), entry.key, less);
   if (place != sorted_.end() && entries_[*place].key == entry.key) {
-    return Status(StatusCode::kBadModel, "the metadata key '" + std::string(entry.key) + "' occurs twice");
+    return Status(StatusCode::kBadModel, "a metadata key occurs twice\n'" + std::string(entry.key) +
+                                             "'\nConvert the model again: one of the two is wrong.");
   }
   sorted_.insert(place, static_cast<uint32_t>(entries_.size()));
   entries_.push_back(entry);

@@ -51,7 +51,8 @@ Status SafetensorsFolder::AddShardsOfIndex(const std::string& index_path, FileAc
   simdjson::dom::parser parser;
   simdjson::dom::object weight_map;
   if (parser.parse(*text)["weight_map"].get(weight_map) != simdjson::SUCCESS) {
-    return Status(StatusCode::kBadModel, "'" + index_path + "' has no object weight_map");
+    return Status(StatusCode::kBadModel, "the index of the shards lists no tensors\n'" + index_path +
+                                             "': expected an object weight_map\nFetch the file again.");
   }
   std::map<std::string, std::vector<std::string_view>> shards;  // file name -> tensors it should hold
   for (const auto& [tensor, value] : weight_map) {

@@ -40,11 +40,13 @@ size_t LongestText(const ModelParts& parts, const EncoderOptions& options) {
 Status CheckOptions(const ModelParts& parts, const EncoderOptions& options) {
   if (options.threads < 0 || options.threads > kMaxThreads) {
     return {StatusCode::kInvalidArgument,
-            "threads: expected 0 to " + std::to_string(kMaxThreads) + ", found " + std::to_string(options.threads)};
+            "The number of threads is out of range.\nthreads: expected 0 to " + std::to_string(kMaxThreads) +
+                ", found " + std::to_string(options.threads) + "\n0 takes as many as the machine grants."};
   }
   if (options.batch_tokens == 0 || options.batch_tokens > kMaxChunk) {
-    return {StatusCode::kInvalidArgument, "batch_tokens: expected 1 to " + std::to_string(kMaxChunk) + ", found " +
-                                              std::to_string(options.batch_tokens)};
+    return {StatusCode::kInvalidArgument, "The size of a batch is out of range.\nbatch_tokens: expected 1 to " +
+                                              std::to_string(kMaxChunk) + ", found " +
+                                              std::to_string(options.batch_tokens) + "\nThe default is a good choice."};
   }
   if (options.max_tokens > parts.config.max_seq_len) {
     return {StatusCode::kInvalidArgument, "max_tokens: the model was made for at most " +
@@ -139,7 +141,8 @@ Status Encoder::Impl::Check(std::span<const std::vector<TokenId>> sequences) con
     for (const TokenId id : sequences[i]) {
       if (id >= 0 && static_cast<size_t>(id) < vocab_size) continue;
       return {StatusCode::kInvalidArgument,
-              name + ": token id " + std::to_string(id) + ": expected 0 to " + std::to_string(vocab_size - 1)};
+              "A token is not of this model.\n" + name + ", token id " + std::to_string(id) + ": expected 0 to " +
+                  std::to_string(vocab_size - 1) + "\nMake the ids with the model's own tokenizer."};
     }
   }
   return {};
@@ -213,7 +216,9 @@ Status Encoder::Impl::Run(std::span<const std::vector<TokenId>> sequences, const
 
 Result<std::unique_ptr<Encoder>> Encoder::Create(std::shared_ptr<const Model> model,
                                                  const EncoderOptions& options) try {
-  if (model == nullptr) return Status(StatusCode::kInvalidArgument, "an encoder needs a model");
+  if (model == nullptr)
+    return Status(StatusCode::kInvalidArgument,
+                  "an encoder needs a model\nexpected one that is loaded, found none\nLoad it with Model::Load first.");
   const ModelParts& parts = model->parts();
   if (Status status = CheckOptions(parts, options); !status.ok()) return status;
   const int threads = options.threads != 0 ? options.threads : DefaultThreads().threads;

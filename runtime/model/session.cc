@@ -34,20 +34,23 @@ constexpr char kName[] = "the session";   // When it is busy.
 Status CheckOptions(const SessionOptions& options, const ModelConfig& config) {
   if (options.threads < 0 || options.threads > kMaxThreads) {
     return {StatusCode::kInvalidArgument,
-            "threads: expected 0 to " + std::to_string(kMaxThreads) + ", found " + std::to_string(options.threads)};
+            "The number of threads is out of range.\nthreads: expected 0 to " + std::to_string(kMaxThreads) +
+                ", found " + std::to_string(options.threads) + "\n0 takes as many as the machine grants."};
   }
   if (options.chunk == 0 || options.chunk > kMaxChunk) {
-    return {StatusCode::kInvalidArgument,
-            "chunk: expected 1 to " + std::to_string(kMaxChunk) + " tokens, found " + std::to_string(options.chunk)};
+    return {StatusCode::kInvalidArgument, "The size of a chunk is out of range.\nchunk: expected 1 to " +
+                                              std::to_string(kMaxChunk) + " tokens, found " +
+                                              std::to_string(options.chunk) + "\nThe default is a good choice."};
   }
   if (options.context > config.max_seq_len) {
-    return {StatusCode::kInvalidArgument, "context: the model was made for at most " +
-                                              std::to_string(config.max_seq_len) + " tokens, asked for " +
-                                              std::to_string(options.context)};
+    return {StatusCode::kInvalidArgument, "The context is longer than the model can use.\ncontext: expected at most " +
+                                              std::to_string(config.max_seq_len) + " tokens, found " +
+                                              std::to_string(options.context) + "\nGive a smaller context."};
   }
   if (options.cache == SessionOptions::Cache::kInt8 && config.head_dim % 32 != 0) {
-    return {StatusCode::kInvalidArgument, "cache: int8 needs heads of a multiple of 32 elements, found " +
-                                              std::to_string(config.head_dim) + "\nuse f16"};
+    return {StatusCode::kInvalidArgument,
+            "The cache cannot be int8 for this model.\nhead size: expected a multiple of 32, found " +
+                std::to_string(config.head_dim) + "\nUse f16."};
   }
   return {};
 }
@@ -68,7 +71,11 @@ DType CacheType(SessionOptions::Cache cache, const Model& model) {
   return model.quantization() == InfoOf(DType::kF32).name ? DType::kF32 : DType::kF16;
 }
 
-Status NoMemory() { return Status(StatusCode::kOutOfMemory, "there is not enough memory for the session"); }
+Status NoMemory() {
+  return Status(StatusCode::kOutOfMemory,
+                "there is not enough memory for the session\nwhile one was made or used\n"
+                "Give it a smaller context, or close other programs.");
+}
 
 // Where oneDNN is to take products of BF16 matrices. It is not loaded for models that have none.
 bool SplitsBf16(const SessionOptions& options, const Model& model) {
@@ -111,7 +118,9 @@ struct Session::Impl {
 
 Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> model,
                                                  const SessionOptions& options) try {
-  if (model == nullptr) return Status(StatusCode::kInvalidArgument, "a session needs a model");
+  if (model == nullptr)
+    return Status(StatusCode::kInvalidArgument,
+                  "a session needs a model\nexpected one that is loaded, found none\nLoad it with Model::Load first.");
   const ModelConfig& config = model->config();
   if (model->is_encoder()) {
     return Status(StatusCode::kUnsupported, "the model is an encoder: it has no next token to compute\narchitecture " +
@@ -144,16 +153,17 @@ Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> mo
 
 Status Session::Impl::Check(std::span<const TokenId> new_tokens) const {
   if (new_tokens.size() > cache.capacity() - position()) {
-    return {StatusCode::kContextFull, std::to_string(new_tokens.size()) + " tokens after " +
-                                          std::to_string(position()) + " do not fit in a context of " +
-                                          std::to_string(cache.capacity()) +
-                                          " tokens\nuse a larger context or fewer tokens"};
+    return {StatusCode::kContextFull, "There are too many tokens.\n" + std::to_string(new_tokens.size()) +
+                                          " tokens after " + std::to_string(position()) +
+                                          " do not fit in a context of " + std::to_string(cache.capacity()) +
+                                          " tokens\nUse a larger context or fewer tokens."};
   }
   const size_t rows = model->config().vocab_size;
   for (const TokenId id : new_tokens) {
     if (id < 0 || static_cast<size_t>(id) >= rows) {
-      return {StatusCode::kInvalidArgument,
-              "token id " + std::to_string(id) + ": expected 0 to " + std::to_string(rows - 1)};
+      return {StatusCode::kInvalidArgument, "A token is not of this model.\ntoken id " + std::to_string(id) +
+                                                ": expected 0 to " + std::to_string(rows - 1) +
+                                                "\nMake the ids with the model's own tokenizer."};
     }
   }
   return {};
@@ -235,14 +245,16 @@ Status Session::Rewind(size_t position, std::span<const float> logits) try {
   const BusyScope scope(impl_->busy, kName);
   if (!scope.status().ok()) return scope.status();
   if (position > impl_->position()) {
-    return {StatusCode::kInvalidArgument, "cannot rewind to position " + std::to_string(position) +
-                                              ": the session has " + std::to_string(impl_->position()) + " tokens"};
+    return {StatusCode::kInvalidArgument, "A session cannot be rewound forwards.\nposition: expected at most " +
+                                              std::to_string(impl_->position()) + ", found " +
+                                              std::to_string(position) + "\nEvaluate the further tokens instead."};
   }
   const size_t vocab_size = impl_->model->config().vocab_size;
   if (!logits.empty() && (logits.size() != vocab_size || position == 0)) {
-    return {StatusCode::kInvalidArgument, "cannot rewind to position " + std::to_string(position) + " with " +
-                                              std::to_string(logits.size()) + " logits: expected " +
-                                              std::to_string(position == 0 ? 0 : vocab_size)};
+    return {StatusCode::kInvalidArgument, "The logits to rewind to have a wrong number.\nlogits: expected " +
+                                              std::to_string(position == 0 ? 0 : vocab_size) + ", found " +
+                                              std::to_string(logits.size()) +
+                                              "\nGive those that logits() had at that position, or none."};
   }
   if (position == impl_->position() && logits.empty()) return {};
   impl_->tokens.resize(position);
@@ -269,21 +281,28 @@ Result<size_t> Session::ReusePrefix(std::span<const TokenId> prompt) try {
 }
 
 Status Session::ForkFrom(const Session& other, size_t position) try {
-  if (this == &other) return {StatusCode::kInvalidArgument, "a session cannot be forked into itself"};
+  if (this == &other)
+    return {StatusCode::kInvalidArgument,
+            "A session cannot be forked into itself.\nother: expected another session\nCreate a second one."};
   const BusyScope scope(impl_->busy, kName), other_scope(other.impl_->busy, kName);
   if (!scope.status().ok()) return scope.status();
   if (!other_scope.status().ok()) return other_scope.status();
   const Impl& from = *other.impl_;
   if (impl_->model != from.model || impl_->cache.type() != from.cache.type()) {
-    return {StatusCode::kInvalidArgument, "cannot fork a session: the two must have the same model and type of cache"};
+    return {StatusCode::kInvalidArgument,
+            "These two sessions cannot be forked.\nexpected the same model and type of cache\n"
+            "Create the second one with the options of the first."};
   }
   if (position > from.position()) {
-    return {StatusCode::kInvalidArgument, "cannot fork at position " + std::to_string(position) + ": the session has " +
-                                              std::to_string(from.position()) + " tokens"};
+    return {StatusCode::kInvalidArgument,
+            "A session cannot be forked behind its last token.\nposition: expected at most " +
+                std::to_string(from.position()) + ", found " + std::to_string(position) +
+                "\nEvaluate the further tokens first."};
   }
   if (position > capacity()) {
-    return {StatusCode::kContextFull, std::to_string(position) + " tokens do not fit in a context of " +
-                                          std::to_string(capacity()) + " tokens\nuse a larger context"};
+    return {StatusCode::kContextFull, "There are too many tokens.\n" + std::to_string(position) +
+                                          " tokens do not fit in a context of " + std::to_string(capacity()) +
+                                          " tokens\nCreate the session with a larger context."};
   }
   impl_->cache.CopyPrefix(from.cache, position);
   impl_->tokens.assign(from.tokens.begin(), from.tokens.begin() + static_cast<std::ptrdiff_t>(position));

@@ -289,8 +289,11 @@ class Verifier {
 
 Result<Verification> Verify(Session& session, std::span<const TokenId> tokens, const VerifyOptions& options) {
   if (session.position() != 0 || tokens.empty()) {
-    return Status(StatusCode::kInvalidArgument,
-                  tokens.empty() ? "a comparison needs at least one token" : "a comparison needs an empty session");
+    return Status(
+        StatusCode::kInvalidArgument,
+        std::string(tokens.empty() ? "a comparison needs at least one token" : "a comparison needs an empty session") +
+            "\nfound " + std::to_string(tokens.size()) + " tokens after " + std::to_string(session.position()) +
+            " in the session\nCreate a session for it, and give it tokens.");
   }
   Result<std::unique_ptr<ModelParts>> stored = LoadStored(session.model());
   if (!stored.ok()) return stored.status();

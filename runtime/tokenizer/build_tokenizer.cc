@@ -128,7 +128,7 @@ Result<std::unique_ptr<TextModel>> MakeModel(const TokenizerSpec& spec, const Vo
     case TokenModelKind::kWordPiece:
       return MakeWordPiece(spec, vocabulary);
   }
-  return Status(StatusCode::kUnsupported, "unknown kind of tokenizer");
+  return Status(StatusCode::kUnsupported, "unknown kind of tokenizer\n" + spec.source);
 }
 
 /// Special tokens are always looked for in the text as given: only there is it known who wrote them.

@@ -15,7 +15,7 @@ void ExpectError(const CommandResult& result, int exit_code, const std::string& 
   EXPECT_EQ(result.out, "");
   EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
   EXPECT_TRUE(result.err.starts_with("prenorm: ")) << result.err;
-  EXPECT_GE(std::count(result.err.begin(), result.err.end(), '\n'), 2) << "what is wrong, and more:\n" << result.err;
+  EXPECT_GE(std::count(result.err.begin(), result.err.end(), '\n'), 3) << "what, where, what to do:\n" << result.err;
 }
 
 TEST(ErrorsCliTest, UnknownOptionsAndCommandsGetASuggestion) {

@@ -157,9 +157,9 @@ TEST_F(ModelsCliTest, AWrongHashLeavesNothing) {
   for (const std::vector<std::string>& action : {std::vector<std::string>{"list"}, {"path", Address("tiny.gguf")}}) {
     std::vector<std::string> arguments = action;
     arguments.insert(arguments.end(), {"--sha256", kTinySha});
-    const CommandResult result = Models(arguments);
-    EXPECT_EQ(result.exit_code, 2);
-    EXPECT_NE(result.err.find("given to " + action[0]), std::string::npos) << result.err;
+    const CommandResult refused = Models(arguments);
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_NE(refused.err.find("given to " + action[0]), std::string::npos) << refused.err;
   }
   EXPECT_EQ(Models({"fetch", Address("none.gguf")}).exit_code, 1);
   EXPECT_EQ(Models({"fetch", Address("page.html")}).exit_code, 2);

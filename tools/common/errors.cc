@@ -1,7 +1,9 @@
 // Status codes into exit codes, messages onto stderr.
 #include "tools/common/errors.h"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "tools/common/terminal.h"
 
@@ -35,12 +37,40 @@ int ExitCodeOf(StatusCode code) {
   return kExitOther;
 }
 
+// What to do, where a message does not say it.
+std::string_view HintOf(StatusCode code) {
+  switch (code) {
+    case StatusCode::kInvalidArgument:
+      return "prenorm COMMAND --help lists the options and what they take.";
+    case StatusCode::kBadModel:
+      return "Fetch or convert the model again: its files contradict each other, or are damaged.";
+    case StatusCode::kUnsupported:
+      return "prenorm models lists models that run here.";
+    case StatusCode::kOutOfMemory:
+      return "Give a smaller context (-c), or close other programs.";
+    case StatusCode::kContextFull:
+      return "Give a larger context (-c), a shorter prompt, or --truncate.";
+    case StatusCode::kTemplate:
+      return "Give another template (--chat-template), or use prenorm generate, which needs none.";
+    case StatusCode::kNotFound:
+      return "Check the path: it begins in the current folder unless it begins with /.";
+    case StatusCode::kIo:
+      return "Check the rights of the path, and the space that is left.";
+    default:
+      return {};
+  }
+}
+
 }  // namespace
 
 int Fail(const Status& status) {
   if (status.code() != StatusCode::kCancelled) {
     std::string text = Styled(Style::kError, "prenorm: ");
-    for (char c : status.message()) text += c == '\n' ? std::string("\n  ") : std::string(1, c);
+    std::string message = status.message();
+    const bool complete = std::count(message.begin(), message.end(), '\n') >= 2;
+    if (const std::string_view hint = HintOf(status.code()); !complete && !hint.empty())
+      message.append("\n").append(hint);
+    for (char c : message) text += c == '\n' ? std::string("\n  ") : std::string(1, c);
     Note(text);
   }
   return ExitCodeOf(status.code());

@@ -305,5 +305,24 @@ TEST_F(SessionTest, ForcedTargetsAgreeOnTheGreedyToken) {
   ASSERT_TRUE(ForceTarget("").ok());
 }
 
+TEST_F(SessionTest, RefusalsSayWhatWhereAndWhatToDo) {
+  const auto session = MakeSession(model_, {});
+  const auto created = [&](auto SessionOptions::*option, auto value) {
+    SessionOptions options;
+    options.*option = value;
+    return Session::Create(model_, options).status();
+  };
+  const TokenId beyond = static_cast<TokenId>(model_->config().vocab_size);
+  const std::vector<TokenId> many(session->capacity() + 1, 1);
+  for (const Status& status :
+       {created(&SessionOptions::threads, -1), created(&SessionOptions::chunk, size_t{0}),
+        created(&SessionOptions::context, model_->config().max_seq_len + 1), Session::Create(nullptr).status(),
+        session->Eval(std::span(&beyond, 1)), session->Eval(many), session->Rewind(1),
+        session->Rewind(0, std::vector<float>(3)), session->ForkFrom(*session, 0)}) {
+    EXPECT_FALSE(status.ok());
+    EXPECT_EQ(std::count(status.message().begin(), status.message().end(), '\n'), 2) << status.message();
+  }
+}
+
 }  // namespace
 }  // namespace prenorm
