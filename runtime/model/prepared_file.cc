@@ -95,6 +95,7 @@ Result<PreparedDraft> PreparedDraft::Open(const std::string& path, const std::fu
     const int refused = fd < 0 ? errno : 0;
     // Another user's, who writes it or died: it can be waited for, and then be removed where the folder allows that.
     if (refused == EACCES) fd = open(part.c_str(), O_RDONLY | kFlags);
+    if (fd < 0 && refused == EACCES && errno == ENOENT && access(path.c_str(), F_OK) == 0) return PreparedDraft(path);
     if (fd < 0) return SystemError("cannot write the prepared weights", part, refused);
     while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
       const int error = errno;
