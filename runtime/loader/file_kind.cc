@@ -23,7 +23,7 @@ std::string DescribeForeignFile(std::span<const uint8_t> bytes) {
   const std::string_view text = start == std::string_view::npos ? std::string_view() : head.substr(start);
   if (text.starts_with("<")) return "an HTML page (an error or login page that was saved in place of the model?)";
   if (text.starts_with("{") || text.starts_with("[")) return "a JSON text";
-  return "no GGUF file";
+  return std::string(kNoGgufFile);
 }
 
 }  // namespace prenorm

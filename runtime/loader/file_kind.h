@@ -4,10 +4,14 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace prenorm {
 
-/// "an HTML page", "a Git LFS pointer ...", or "no GGUF file" when nothing is recognized.
+/// What DescribeForeignFile says when nothing is recognized.
+inline constexpr std::string_view kNoGgufFile = "no GGUF file";
+
+/// "an HTML page", "a Git LFS pointer ...", or kNoGgufFile.
 std::string DescribeForeignFile(std::span<const uint8_t> bytes);
 
 }  // namespace prenorm

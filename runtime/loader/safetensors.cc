@@ -97,6 +97,8 @@ Result<SafetensorsFolder> SafetensorsFolder::Open(const std::string& folder, Fil
                                              "model.safetensors.index.json is there" +
                                              (Exists(folder + "/pytorch_model.bin")
                                                   ? "\nSave the model as safetensors: pytorch_model.bin is not read."
+                                              : Exists(folder + "/adapter_config.json")
+                                                  ? "\nThis is an adapter: merge it into its model first."
                                                   : "\nName a GGUF file, or a folder as Hugging Face lays it out."));
   }
   if (status.ok()) status = model.ReadConfig();

@@ -8,6 +8,7 @@
 #include <simdjson.h>
 
 #include "runtime/loader/byte_reader.h"
+#include "runtime/loader/file_kind.h"
 
 namespace prenorm {
 namespace {
@@ -123,6 +124,12 @@ Status ParseSafetensors(std::span<const uint8_t> bytes, const std::string& path,
   const size_t start = reader.position();
   const bool fits = complete && header_bytes != 0 && header_bytes <= kMaxSafetensorsHeader && reader.Skip(header_bytes);
   const HeaderReader header(fits ? bytes.subspan(reader.position()) : bytes, reader.position(), path, file);
+  if (!complete || header_bytes > kMaxSafetensorsHeader) {
+    if (const std::string kind = DescribeForeignFile(bytes); kind != kNoGgufFile) {
+      return Status(StatusCode::kBadModel,
+                    "'" + path + "' is no safetensors file\nit is " + kind + "\nDownload the file itself.");
+    }
+  }
   if (!fits) {
     return header.Damaged("its header should have " + std::to_string(header_bytes) + " bytes; expected 1 to " +
                           std::to_string(kMaxSafetensorsHeader) + ", within the file of " +

@@ -34,6 +34,14 @@ std::string Join(const std::vector<std::string_view>& names) {
   return joined;
 }
 
+// Tensors that are missing may be there in another form: then the form is what is not supported.
+Status NameQuantization(const TensorSource& source, const Status& status) {
+  const auto method = source.metadata().String("quantization_config.quant_method");
+  if (!method) return status;
+  return {StatusCode::kUnsupported, "weights quantized by '" + std::string(*method) + "' are not supported\nin " +
+                                        source.path() + "\nsupported: folders in F32, F16 and BF16, quantized GGUF"};
+}
+
 }  // namespace
 
 Result<const Family*> FamilyOf(const TensorSource& source) {
@@ -61,9 +69,11 @@ Status BuildDecoder(const Family& family, size_t tokens, ModelParts& parts, Bind
   ConfigReader reader(*parts.source, family.architecture);
   parts.config.architecture = family.architecture;
   parts.config.name = parts.source->metadata().String("general.name").value_or("");
-  if (Status status = family.build(parts, binder, reader); !status.ok()) return status;
+  if (Status status = family.build(parts, binder, reader); !status.ok()) {
+    return binder.status().ok() ? status : NameQuantization(*parts.source, status);
+  }
   if (!reader.status().ok()) return reader.status();
-  if (!binder.status().ok()) return binder.status();
+  if (!binder.status().ok()) return NameQuantization(*parts.source, binder.status());
   if (parts.config.vocab_size < tokens) {
     return {StatusCode::kBadModel, "the embedding matrix has " + std::to_string(parts.config.vocab_size) +
                                        " rows for " + std::to_string(tokens) + " tokens\nin " + parts.source->path()};

@@ -157,8 +157,12 @@ TEST_F(SafetensorsTest, RefusesTypesAndTextsItCannotRead) {
 
 TEST_F(SafetensorsTest, RefusesFoldersWithoutAModel) {  // F8
   ExpectRefused(StatusCode::kNotFound, {"no model folder", "model.safetensors"});
+  Write("adapter_config.json", "{}");
+  ExpectRefused(StatusCode::kNotFound, {"an adapter"});
   Write("pytorch_model.bin", "");
   ExpectRefused(StatusCode::kNotFound, {"pytorch_model.bin"});
+  Write("model.safetensors", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 8\n");
+  ExpectRefused(StatusCode::kBadModel, {"model.safetensors", "a Git LFS pointer"});
   fs::remove(folder_ + "/config.json");
   ExpectHeaderRefused("{}", 0, StatusCode::kNotFound, {"config.json"});
 }

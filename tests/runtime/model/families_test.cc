@@ -146,6 +146,15 @@ TEST(FamilyRefusalsTest, ArchitecturesByNameWithThoseThatAreSupported) {  // F29
                 {"model_type", "supported:"});
 }
 
+TEST(FamilyRefusalsTest, QuantizedFoldersByTheirMethod) {
+  ExpectRefused(FolderStatus("llama",
+                             [](auto& config) {
+                               config["quantization_config"] = {{"quant_method", "gptq"}, {"bits", 4}};
+                               config["num_hidden_layers"] = 4;  // A layer whose tensors have other names.
+                             }),
+                StatusCode::kUnsupported, {"'gptq'", "supported: folders in F32"});
+}
+
 TEST(FamilyRefusalsTest, RopeScalingByName) {
   for (const char* kind : {"proportional", "ntk"}) {
     ExpectRefused(FolderStatus("llama", [&](auto& config) { config["rope_parameters"]["rope_type"] = kind; }),
