@@ -241,7 +241,8 @@ Value Batch(Interpreter& in, const Value& value, Arguments& arguments) {
 Value SliceFilter(Interpreter& in, const Value& value, Arguments& arguments) {
   arguments.Expect("slice", {"slices", "fill_with"});
   const int64_t wanted = arguments.Int(0, "slices", 0);
-  if (wanted < 1) TypeError("slice needs a positive number");
+  if (wanted == 0) TypeError("slice needs a number of slices");
+  if (wanted < 0) return in.List({}, ListKind::kGenerator);
   const size_t limit = in.budget().limits().range_items;
   if (static_cast<uint64_t>(wanted) > limit) Budget::Exceeded("slices", limit);
   const Value* fill = arguments.Find(1, "fill_with");
@@ -265,9 +266,12 @@ Value GroupBy(Interpreter& in, const Value& value, Arguments& arguments) {
   const Value* given = arguments.Find(1, "default");
   const Value* otherwise = given != nullptr && !given->is_none() ? given : nullptr;
   const bool case_sensitive = arguments.Bool(2, "case_sensitive", false);
+  const auto key_of = [&](const Value& item) {
+    return attribute.is_none() ? item : Dig(in, item, attribute, otherwise);
+  };
   std::vector<Keyed> keyed;
   for (Value& item : in.Iterate(value)) {
-    Value key = SortKey(in, Dig(in, item, attribute, otherwise), case_sensitive);
+    Value key = SortKey(in, key_of(item), case_sensitive);
     keyed.push_back({std::move(key), std::move(item)});
   }
   SortKeyed(in, keyed, false);
@@ -278,7 +282,7 @@ Value GroupBy(Interpreter& in, const Value& value, Arguments& arguments) {
       members.push_back(std::move(keyed[end].item));
     }
     // Without regard to case a group is named as its first member has it.
-    Value grouper = case_sensitive ? keyed[begin].key : Dig(in, members[0], attribute, otherwise);
+    Value grouper = case_sensitive ? keyed[begin].key : key_of(members[0]);
     groups.push_back(MakeGroup(in.budget(), std::move(grouper), in.List(std::move(members))));
   }
   return in.List(std::move(groups));

@@ -293,7 +293,7 @@ StmtPtr Parser::ParseBlock() {
   stmt->body = ParseBody({"endblock"});
   loops_ = loops;
   ExpectName("endblock");
-  if (Peek().kind == TokenKind::kName) Next();  // Its name may be repeated.
+  if (Peek().kind == TokenKind::kName) ExpectName(name);  // It may be repeated.
   EndBlock();
   return stmt;
 }

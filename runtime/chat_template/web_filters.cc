@@ -156,9 +156,11 @@ Value StripTags(Interpreter& in, const Value& value, Arguments& arguments) {
 
 Value FileSizeFormat(Interpreter& in, const Value& value, Arguments& arguments) {
   arguments.Expect("filesizeformat", {"binary"});
-  Arguments none;
-  const Value number = FindFilter("float")->apply(in, value, none);
-  double bytes = number.ToDouble();
+  Arguments otherwise;
+  otherwise.positional.push_back(Value());  // For what is no number.
+  const Value number = FindFilter("float")->apply(in, value, otherwise);
+  if (number.is_none()) TypeError("filesizeformat needs a number");
+  const double bytes = number.ToDouble();
   const bool binary = arguments.Bool(0, "binary", false);
   const double base = binary ? 1024 : 1000;
   if (!std::isfinite(bytes)) TypeError("filesizeformat needs a number");
