@@ -192,7 +192,9 @@ std::string Tokenizer::Piece(TokenId id, bool with_special) const {
     }
     case TokenType::kUserDefined:
     case TokenType::kAdded:
-      return impl_->spec.decoder == DecoderKind::kByteLevel ? std::string(text) : UnmarkSpaces(text);
+      if (impl_->spec.decoder == DecoderKind::kByteLevel) return std::string(text);
+      if (impl_->spec.decoder == DecoderKind::kMarkedSpaces) return UnmarkSpaces(text);
+      break;  // A word like others.
     case TokenType::kNormal:
     case TokenType::kUnused:
       break;

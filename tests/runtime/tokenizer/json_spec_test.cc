@@ -185,7 +185,7 @@ TEST(JsonSpecTest, UnigramWithMetaspace) {
 
 TEST(JsonSpecTest, WordPieceOfBert) {
   const auto tokenizer = FromJson(R"({
-    "added_tokens": [{"id": 0, "content": "[UNK]", "special": true}],
+    "added_tokens": [{"id": 0, "content": "[UNK]", "special": true}, {"id": 6, "content": "new"}],
     "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": null,
                    "lowercase": true},
     "pre_tokenizer": {"type": "BertPreTokenizer"},
@@ -195,6 +195,7 @@ TEST(JsonSpecTest, WordPieceOfBert) {
               "vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "ele": 3, "##ve": 4, "!": 5}}})");
   ASSERT_NE(tokenizer, nullptr);
   EXPECT_EQ(*tokenizer->Encode("Élève! x", {.add_special = true}), (std::vector<TokenId>{1, 3, 4, 5, 0, 2}));
+  EXPECT_EQ(tokenizer->Decode(*tokenizer->Encode("new eleve new!")), "new eleve new !");
 }
 
 TEST(JsonSpecTest, SingleWordTokensNeedABorder) {
