@@ -19,7 +19,7 @@
 namespace prenorm::tools {
 namespace {
 
-constexpr uint32_t kEnd = 0x06054B50, kEntry = 0x02014B50, kLocal = 0x04034B50;
+constexpr uint32_t kEntry = 0x02014B50, kLocal = 0x04034B50;
 constexpr size_t kEndBytes = 22, kEntryBytes = 46, kLocalBytes = 30;
 constexpr size_t kMaxDirectory = size_t{64} << 20;
 
