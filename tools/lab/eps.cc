@@ -62,11 +62,9 @@ Result<LabTable> MeasureEps(const LabModel& model) {
   // The same eps with sums of squares by another way: what rounding alone does to this model.
   struct Exact : NormStandIn {
     void Normalize(const NormCall& call) override {
-      if (call.layer_norm) return NormalizeAs(call, {.layer_norm = true, .eps = call.eps});
-      RmsNormOptions options;
-      options.eps = call.eps;
-      options.accumulation = Accumulation::kExact;
-      RmsNorm(call.x, call.cols, call.gain, call.out, call.cols, call.rows, call.cols, options);
+      NormChoice choice = OwnChoice(call);
+      choice.accumulation = Accumulation::kExact;
+      NormalizeAs(call, choice);
     }
   } exact;
   if (Status status = add("its own", run->LogProbs(exact)); !status.ok()) return status;

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "prenorm/norm.h"
 #include "prenorm/norm_experiment.h"
 #include "prenorm/session.h"
+#include "tools/common/norm_choice.h"
 #include "tools/common/options.h"
 
 namespace prenorm::tools {
@@ -51,19 +51,5 @@ struct Departure {
   double same_top1 = 0;  ///< Share of the tokens.
 };
 Departure Compare(const std::vector<float>& p, const std::vector<float>& q, size_t vocab_size);
-
-/// What a norm is to be in place of the model's own.
-struct NormChoice {
-  bool layer_norm = false;
-  bool gain = true;  ///< And bias.
-  float eps = 0.0f;
-  EpsPlacement placement = EpsPlacement::kInsideRoot;
-};
-
-/// The model's own choice.
-inline NormChoice OwnChoice(const NormCall& call) { return {.layer_norm = call.layer_norm, .eps = call.eps}; }
-
-/// Computes `call` as `choice` says; LayerNorm with eps outside of the root as RMSNorm of the centred row.
-void NormalizeAs(const NormCall& call, const NormChoice& choice);
 
 }  // namespace prenorm::tools

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "tools/common/log_probs.h"
+#include "tools/profile/replayed_norm.h"
 #include "tools/profile/stand_ins.h"
 #include "tools/profile/turns.h"
 
