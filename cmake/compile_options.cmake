@@ -7,10 +7,6 @@ add_library(prenorm_options INTERFACE)
 target_compile_features(prenorm_options INTERFACE cxx_std_20)
 # GCC fuses separate multiplications and additions by default; bits would then differ between compilers and targets.
 target_compile_options(prenorm_options INTERFACE -ffp-contract=off -Wall -Wextra -Wshadow)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # With it, GCC 12 gets addresses in loops of SVE wrong: products of f32 weights came out as 0.
-  target_compile_options(prenorm_options INTERFACE -fno-ivopts)
-endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(prenorm_options INTERFACE -Wno-restrict)  # False alarms on string concatenation, GCC bug 105651.
 endif()
