@@ -2,7 +2,7 @@
 """Tokens a second of many answers, or many texts to embed, at once on this machine: the figures of docs/scale.md.
 
     bench/throughput.py MODEL --sessions 1,2 --prompt 128 --new 200
-    bench/throughput.py MODEL --embed 512 --length 115 --sessions 1,2
+    bench/throughput.py MODEL --embed 512 --sessions 1,2
 
 Needs the Python package. Each session is a thread with --threads threads of the engine; with --embed a process-wide
 number of threads takes their place. Every count runs --rounds times, in turns; medians are printed."""
