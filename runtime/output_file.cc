@@ -39,9 +39,15 @@ Result<OutputFile> OutputFile::Create(const std::string& path) {
     errno = EISDIR;
     return output.Failed();
   }
-  if (!exists || S_ISREG(info.st_mode)) output.temporary_ = TemporaryName(output.place_);
-  const std::string& name = output.temporary_.empty() ? output.place_ : output.temporary_;
-  output.file_.reset(std::fopen(name.c_str(), output.temporary_.empty() ? "wbe" : "wbxe"));
+  if (!exists || S_ISREG(info.st_mode)) {
+    // A killed process may have left one of these names: in a container the next one gets the same number.
+    do {
+      output.temporary_ = TemporaryName(output.place_);
+      output.file_.reset(std::fopen(output.temporary_.c_str(), "wbxe"));
+    } while (output.file_ == nullptr && errno == EEXIST);
+  } else {
+    output.file_.reset(std::fopen(output.place_.c_str(), "wbe"));
+  }
   if (output.file_ == nullptr) return output.Failed();
   if (exists && !output.temporary_.empty()) fchmod(fileno(output.file_.get()), info.st_mode & 07777);
   return output;

@@ -11,9 +11,10 @@
 namespace prenorm {
 
 /// Writes under another name beside the file's place, and takes that place at the end: whatever happens in between, a
-/// full disk for one, an older file there stays as it was and nothing half-written is left. The new file has the older
-/// one's rights. Devices and pipes are written as they are; a link to a file stays, and that file is written. Of several
-/// that are written to one place at once, the last to end stays. Used by one thread at a time.
+/// full disk for one, an older file there stays as it was and nothing half-written is left. Only a process that is
+/// killed leaves what it wrote, FILE.PROCESS-NUMBER.partial, which is in nobody's way and may be removed. The new file
+/// has the older one's rights. Devices and pipes are written as they are; a link to a file stays, and that file is
+/// written. Of several that are written to one place at once, the last to end stays. Used by one thread at a time.
 class OutputFile {
  public:
   /// Errors: kIo.
