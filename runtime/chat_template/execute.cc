@@ -99,8 +99,7 @@ Interpreter::Signal Interpreter::ExecuteOne(const Stmt& stmt, TextBuilder& out) 
     case StmtKind::kIf:
       return ExecuteIf(stmt, out);
     case StmtKind::kFor:
-      ExecuteFor(stmt, Evaluate(*stmt.expr), 0, out);
-      break;
+      return ExecuteFor(stmt, Evaluate(*stmt.expr), 0, out);
     case StmtKind::kSet:
       Assign(stmt.target, Evaluate(*stmt.expr));
       break;
@@ -162,23 +161,28 @@ Values Interpreter::LoopItems(const Stmt& stmt, const Value& iterable) {
   return kept;
 }
 
-void Interpreter::ExecuteFor(const Stmt& stmt, const Value& iterable, size_t depth0, TextBuilder& out) {
+// Jumps in the body are the loop's own; those in its else are of a loop around it. As in Jinja, the else also runs where
+// jumps left every pass through the body before its end.
+Interpreter::Signal Interpreter::ExecuteFor(const Stmt& stmt, const Value& iterable, size_t depth0, TextBuilder& out) {
   const Value list = List(LoopItems(stmt, iterable));
   const Values& items = list.as_list()->items;
   if (stmt.recursive) Register(scope_);  // A loop that is kept would keep what is around it.
   const auto loop = std::make_shared<Loop>(list, depth0, stmt.recursive ? &stmt : nullptr,
                                            stmt.recursive ? scope_ : std::shared_ptr<Scope>());
+  bool finished = false;
   for (size_t i = 0; i < items.size(); ++i) {
     budget_.Step();
     loop->Advance(i);
     const ScopeGuard guard(*this);
     scope_->Set("loop", Value(ObjectPtr(loop)));
     Assign(stmt.target, items[i]);
-    if (Execute(stmt.body, out) == Signal::kBreak) return;
+    const Signal signal = Execute(stmt.body, out);
+    if (signal == Signal::kBreak) break;
+    finished |= signal == Signal::kNone;
   }
-  if (!items.empty()) return;
+  if (finished) return Signal::kNone;
   const ScopeGuard guard(*this);
-  Execute(stmt.else_body, out);
+  return Execute(stmt.else_body, out);
 }
 
 Value Interpreter::RunLoop(const Stmt& stmt, std::shared_ptr<Scope> scope, const Value& iterable, size_t depth0) {

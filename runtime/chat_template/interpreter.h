@@ -79,7 +79,7 @@ class Interpreter {
   Signal Execute(const Body& body, TextBuilder& out);
   Signal ExecuteOne(const Stmt& stmt, TextBuilder& out);
   Signal ExecuteIf(const Stmt& stmt, TextBuilder& out);
-  void ExecuteFor(const Stmt& stmt, const Value& iterable, size_t depth0, TextBuilder& out);
+  Signal ExecuteFor(const Stmt& stmt, const Value& iterable, size_t depth0, TextBuilder& out);
   Signal ExecuteWith(const Stmt& stmt, TextBuilder& out);
   void ExecuteSetBlock(const Stmt& stmt);
   void ExecuteCall(const Stmt& stmt, TextBuilder& out);

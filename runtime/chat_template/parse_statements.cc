@@ -116,7 +116,9 @@ StmtPtr Parser::ParseFor() {
   --loops_;
   if (AcceptName("else")) {
     EndBlock();
+    const size_t loops = stmt->recursive ? std::exchange(loops_, 0) : loops_;  // A function in Jinja: no jump leaves it.
     stmt->else_body = ParseBody({"endfor"});
+    loops_ = loops;
   }
   ExpectName("endfor");
   EndBlock();
