@@ -42,7 +42,7 @@ Interpreter::Interpreter(Budget& budget, const std::tm& now)
 // First everything is emptied while all of it is alive: so no chain of objects is freed by recursion.
 Interpreter::~Interpreter() {
   for (const std::shared_ptr<Scope>& scope : scopes_) scope->variables.clear();
-  for (const std::shared_ptr<Namespace>& space : namespaces_) space->Clear();
+  for (const ObjectPtr& object : objects_) object->Clear();
   for (const std::shared_ptr<Scope>& scope : scopes_) scope->parent.reset();
 }
 
@@ -50,6 +50,11 @@ void Interpreter::Register(const std::shared_ptr<Scope>& scope) {
   if (scopes_.back() == scope) return;
   budget_.Work(sizeof(Scope));
   scopes_.push_back(scope);
+}
+
+void Interpreter::Register(ObjectPtr object) {
+  budget_.Work(sizeof(Loop));  // Or less; it lives as long as the interpreter.
+  objects_.push_back(std::move(object));
 }
 
 Text Interpreter::Run(const Body& body) {

@@ -70,12 +70,11 @@ Value MakeDictOf(Interpreter& in, const Value&, Arguments& arguments) {
 
 Value MakeNamespace(Interpreter& in, const Value&, Arguments& arguments) {
   auto space = std::make_shared<Namespace>();
-  in.budget().Work(sizeof(Namespace));
+  in.Register(space);
   for (auto& [key, value] : Members(in, arguments).entries) {
     if (!key.is_string()) TypeError("names in a namespace must be strings");
     space->Set(in.budget(), key.as_text()->bytes(), value);
   }
-  in.Register(space);
   return Value(ObjectPtr(std::move(space)));
 }
 

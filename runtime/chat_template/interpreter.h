@@ -13,8 +13,6 @@
 
 namespace prenorm::chat_template {
 
-class Namespace;
-
 /// Variables of a block; those around it are visible through `parent`. Names live in the tree.
 struct Scope {
   std::shared_ptr<Scope> parent;
@@ -55,9 +53,10 @@ class Interpreter {
   Value EvaluateIn(std::shared_ptr<Scope> scope, const Expr& expr);
   /// The text of a for block in `scope` over these items in place of its own.
   Value RunLoop(const Stmt& stmt, std::shared_ptr<Scope> scope, const Value& iterable, size_t depth0);
-  /// Objects that can refer to themselves are emptied at the end, or they would never be freed.
+  /// What can come to refer to itself, or to a long chain of others, is kept and emptied at the end: else it would never
+  /// be freed, or by recursion.
   void Register(const std::shared_ptr<Scope>& scope);
-  void Register(std::shared_ptr<Namespace> space) { namespaces_.push_back(std::move(space)); }
+  void Register(ObjectPtr object);
 
  private:
   enum class Signal { kNone, kBreak, kContinue };
@@ -113,7 +112,7 @@ class Interpreter {
   std::shared_ptr<Scope> template_scope_;  // what the template sets outside of all loops and macros
   Position at_;
   std::vector<std::shared_ptr<Scope>> scopes_;
-  std::vector<std::shared_ptr<Namespace>> namespaces_;
+  std::vector<ObjectPtr> objects_;
 };
 
 }  // namespace prenorm::chat_template

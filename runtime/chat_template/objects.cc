@@ -21,7 +21,7 @@ Value LoopCycle(Interpreter&, const Value& self, Arguments& arguments) {
 }
 
 Value LoopChanged(Interpreter& in, const Value& self, Arguments& arguments) {
-  return Value(static_cast<Loop&>(*self.as_object()).Changed(in.budget(), in.List(arguments.positional)));
+  return Value(static_cast<Loop&>(*self.as_object()).Changed(in, in.List(arguments.positional)));
 }
 
 Value CyclerNext(Interpreter&, const Value& self, Arguments&) { return static_cast<Cycler&>(*self.as_object()).Next(); }
@@ -125,8 +125,9 @@ Value Loop::Call(Interpreter& in, Arguments& arguments) {
   return in.RunLoop(*recursive_, scope_, arguments.Get(0, "iterable"), depth0_ + 1);
 }
 
-bool Loop::Changed(Budget& budget, Value arguments) {
-  if (last_ != nullptr && Equal(budget, *last_, arguments)) return false;
+bool Loop::Changed(Interpreter& in, Value arguments) {
+  if (last_ == nullptr) in.Register(shared_from_this());
+  if (last_ != nullptr && Equal(in.budget(), *last_, arguments)) return false;
   last_ = Box(std::move(arguments));
   return true;
 }

@@ -34,7 +34,7 @@ class Namespace : public Object {
   std::unique_ptr<Value> Attribute(Interpreter& in, std::string_view name) override;
   /// Throws for names that begin with an underscore, as transformers does.
   void Set(Budget& budget, std::string_view name, Value value);
-  void Clear() { members_.clear(); }
+  void Clear() override { members_.clear(); }
 
  private:
   std::vector<std::pair<std::string, Value>> members_;
@@ -68,7 +68,8 @@ class Loop : public Object {
   /// The text of the loop's body for other items.
   Value Call(Interpreter& in, Arguments& arguments) override;
   /// Whether the arguments differ from those of the call before.
-  bool Changed(Budget& budget, Value arguments);
+  bool Changed(Interpreter& in, Value arguments);
+  void Clear() override { last_.reset(); }
 
   void Advance(size_t index) { index_ = index; }
   size_t index() const { return index_; }

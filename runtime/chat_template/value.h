@@ -64,6 +64,8 @@ class Object : public std::enable_shared_from_this<Object> {
   virtual Value Call(Interpreter& in, Arguments& arguments);
   /// Of the containers it keeps alive, see List::depth.
   virtual size_t depth() const { return 1; }
+  /// Lets go of the values that it was given after it was made; see Interpreter::Register.
+  virtual void Clear() {}
 };
 
 using TextPtr = std::shared_ptr<const Text>;

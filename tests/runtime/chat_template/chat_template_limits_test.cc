@@ -1,9 +1,15 @@
 // Each limit, reached and exceeded; and templates made to exhaust a host.
 #include "runtime/chat_template/template.h"
 
+#include <ctime>
+#include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "runtime/chat_template/interpreter.h"
+#include "runtime/chat_template/lexer.h"
+#include "runtime/chat_template/parser.h"
 
 namespace prenorm::chat_template {
 namespace {
@@ -151,6 +157,42 @@ TEST(ChatTemplateLimitsTest, SharedAndCyclicValuesEnd) {
                        "{% set top.x = n %}{% endfor %}")
                   .ok())
       << "a long chain is freed without recursion";
+  EXPECT_TRUE(StatusOf("{% set ns = namespace(l=none) %}{% for i in range(90000) %}{% for x in [1] %}"
+                       "{% if loop.changed(ns.l) %}{% endif %}{% set ns.l = loop %}{% endfor %}{% endfor %}")
+                  .ok())
+      << "a chain of loops too";
+}
+
+/// Tells when nothing holds it any longer.
+class Witness : public Object {
+ public:
+  explicit Witness(bool* freed) : freed_(freed) {}
+  ~Witness() override { *freed_ = true; }
+  const char* type_name() const override { return "Witness"; }
+
+ private:
+  bool* freed_;
+};
+
+TEST(ChatTemplateLimitsTest, CyclesAreFreed) {
+  for (const char* source : {
+           "{% for x in [witness] %}{{ loop.changed(loop) }}{% endfor %}",
+           "{% for x in [witness] recursive %}{{ loop.changed([loop.changed]) }}{% endfor %}",
+           "{% for x in [witness] %}{{ loop.changed(1) }}{{ loop.changed(loop) }}{{ missing.x }}{% endfor %}",
+           "{% set ns = namespace(w=witness) %}{% set ns.me = ns %}{{ ns.me.me is defined }}",
+           "{% set ns = namespace(w=witness) %}{% macro m() %}{{ ns }}{% endmacro %}{% set ns.m = m %}{{ 1 }}",
+       }) {
+    bool freed = false;
+    Budget budget{Limits()};
+    const Body body = Parser(Tokenize(source), budget.limits()).ParseTemplate();
+    try {
+      Interpreter interpreter(budget, std::tm());
+      interpreter.SetVariable("witness", Value(ObjectPtr(std::make_shared<Witness>(&freed))));
+      EXPECT_NE(interpreter.Run(body).size(), 0u);
+    } catch (const TemplateError&) {  // Frees as much.
+    }
+    EXPECT_TRUE(freed) << source;
+  }
 }
 
 }  // namespace
