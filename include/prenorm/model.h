@@ -50,8 +50,8 @@ struct LoadOptions {
   /// be truncated while a process uses it. Sharing needs use_mmap; a model from memory is never prepared.
   std::string prepared_folder = {};
   /// Called on the calling thread while weights are brought into order, with the share done in [0, 1]; return false to
-  /// cancel (kCancelled). With prepared_folder it counts up anew for each of up to three steps: the check of a file, the
-  /// writing of another one, its check; while another process writes the file the share is 0. Must not throw.
+  /// cancel (kCancelled). With prepared_folder it counts up anew for each check and each writing of a file; while another
+  /// process writes the file the share is 0. Must not throw.
   std::function<bool(float)> progress;
 };
 

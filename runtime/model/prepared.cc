@@ -152,35 +152,39 @@ Status PreparedWeights::Use(const std::string& path, const std::function<bool(fl
   return {};
 }
 
-Status PreparedWeights::Make(const std::string& path, const std::function<bool(float)>& progress) const {
+Result<bool> PreparedWeights::Make(const std::string& path, const std::function<bool(float)>& progress) const {
   Result<PreparedDraft> draft = PreparedDraft::Open(path, progress);
   if (!draft.ok()) return draft.status();
-  if (draft->made_by_another()) return {};
+  if (draft->made_by_another()) return false;
   PreparedWriter writer(*draft, data_bytes_);
   if (Status status = writer.Begin(); !status.ok()) return status;
   for (const Placed& each : placed_) {
     if (progress && !progress(static_cast<float>(each.offset) / static_cast<float>(data_bytes_))) {
-      return {StatusCode::kCancelled, "loading was cancelled"};
+      return Status(StatusCode::kCancelled, "loading was cancelled");
     }
     if (Status status = writer.PadTo(each.offset); !status.ok()) return status;
     if (Status status = WriteMatrix(each.matrix, writer); !status.ok()) return status;
   }
   if (Status status = writer.PadTo(data_bytes_); !status.ok()) return status;
-  return writer.Finish(RowGroup(), key_);
+  if (Status status = writer.Finish(RowGroup(), key_); !status.ok()) return status;
+  return true;
 }
 
 Status UsePreparedWeights(const std::string& folder, ModelParts& parts, const std::function<bool(float)>& progress) {
   PreparedWeights prepared(parts);
   const std::string path = folder + "/" + prepared.name();
-  // Another process may remove the file, or make a damaged one again, between any two of these steps.
+  // Another process may remove the file, or make a damaged one again, between any two of these steps. What this one
+  // wrote and finds damaged would be so again.
   constexpr int kTries = 3;
+  bool wrote = false, warned = false;
   for (int i = 0; i < kTries; ++i) {
     const Status status = prepared.Use(path, progress);
     if (status.ok()) return status;
     std::error_code error;
-    if (status.code() == StatusCode::kBadModel) {
+    if (status.code() == StatusCode::kBadModel && !wrote) {
       const std::string& text = status.message();
-      parts.warnings.push_back("prepared weights were made again: " + text.substr(0, text.rfind('\n')));
+      if (!warned) parts.warnings.push_back("prepared weights were made again: " + text.substr(0, text.rfind('\n')));
+      warned = true;
       fs::remove(path, error);  // Who uses it keeps its pages.
     } else if (status.code() != StatusCode::kNotFound) {
       return status;
@@ -190,7 +194,9 @@ Status UsePreparedWeights(const std::string& folder, ModelParts& parts, const st
       return {StatusCode::kIo, "cannot make the folder of the prepared weights\n'" + folder + "': " + error.message() +
                                    "\nName a folder that can be written."};
     }
-    if (Status made = prepared.Make(path, progress); !made.ok()) return made;
+    const Result<bool> made = prepared.Make(path, progress);
+    if (!made.ok()) return made.status();
+    wrote = *made;
   }
   return prepared.Use(path, progress);
 }

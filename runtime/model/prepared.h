@@ -40,8 +40,8 @@ class PreparedWeights {
   Status Use(const std::string& path, const std::function<bool(float)>& progress);
 
   /// Writes the file. It appears when it is complete; of processes that do this at once one writes and the others wait
-  /// for it. Errors: kIo with the system's reason, kCancelled.
-  Status Make(const std::string& path, const std::function<bool(float)>& progress) const;
+  /// for it. Returns whether this one wrote. Errors: kIo with the system's reason, kCancelled.
+  Result<bool> Make(const std::string& path, const std::function<bool(float)>& progress) const;
 
  private:
   struct Placed {
@@ -65,7 +65,8 @@ class PreparedWeights {
 };
 
 /// Takes the weights of `parts` from their prepared file in `folder`, which is made first where it is missing or
-/// damaged; the folder too. Notes the path in parts.prepared_path. Errors: as above.
+/// damaged; the folder too. Notes the path in parts.prepared_path. Errors: as above; kBadModel for a file that was
+/// damaged as soon as it was written.
 Status UsePreparedWeights(const std::string& folder, ModelParts& parts, const std::function<bool(float)>& progress);
 
 }  // namespace prenorm

@@ -89,13 +89,18 @@ PreparedDraft::~PreparedDraft() {
 Result<PreparedDraft> PreparedDraft::Open(const std::string& path, const std::function<bool(float)>& progress) {
   PreparedDraft draft(path);
   const std::string part = draft.part();
-  for (;;) {
+  for (int vanished = 0;;) {
     constexpr int kFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     int fd = open(part.c_str(), O_RDWR | O_CREAT | kFlags, 0644);
     const int refused = fd < 0 ? errno : 0;
     // Another user's, who writes it or died: it can be waited for, and then be removed where the folder allows that.
     if (refused == EACCES) fd = open(part.c_str(), O_RDONLY | kFlags);
-    if (fd < 0 && refused == EACCES && errno == ENOENT && access(path.c_str(), F_OK) == 0) return PreparedDraft(path);
+    if (fd < 0 && refused == EACCES && errno == ENOENT) {
+      if (access(path.c_str(), F_OK) == 0) return PreparedDraft(path);
+      // It went between the two. A folder that cannot be written looks the same, but does so always.
+      constexpr int kMost = 100;
+      if (++vanished < kMost) continue;
+    }
     if (fd < 0) return SystemError("cannot write the prepared weights", part, refused);
     while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
       const int error = errno;

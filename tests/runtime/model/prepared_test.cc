@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -51,6 +52,10 @@ class PreparedTest : public testing::Test {
     options.recipe = recipe;
     const Result<QuantizeReport> report = QuantizeFile(TinyModelPath(), path_, options);
     ASSERT_TRUE(report.ok()) << report.status().message();
+  }
+  static std::string Content(const fs::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
   }
   std::vector<fs::path> Files() const {
     std::vector<fs::path> files;
@@ -118,11 +123,7 @@ TEST_F(PreparedTest, AnyDamageIsFoundAndMadeGood) {
   const std::vector<float> wanted = Logits(Load({}));
   Load(options_);
   const fs::path file = Files().at(0);
-  std::string good;
-  {
-    std::ifstream stream(file, std::ios::binary);
-    good.assign(std::istreambuf_iterator<char>(stream), {});
-  }
+  const std::string good = Content(file);
   const auto expect_refused = [&](const std::string& bad, const std::string& what) {
     fs::remove(file);
     std::ofstream(file, std::ios::binary) << bad;
@@ -142,6 +143,60 @@ TEST_F(PreparedTest, AnyDamageIsFoundAndMadeGood) {
     expect_refused(good.substr(0, bytes), std::to_string(bytes) + " bytes");
   }
   expect_refused(good + "x", "too long");
+}
+
+// A disk that damages what is written, here each file while it is checked, would do so again.
+TEST_F(PreparedTest, WhatWasWrittenDamagedIsNotWrittenAgain) {
+  Load(options_);
+  const fs::path file = Files().at(0);
+  PreparedHeader header;
+  std::memcpy(&header, Content(file).data(), sizeof header);
+  fs::remove(file);
+  int checks = 0;
+  options_.progress = [&](float share) {
+    if (share != 0.0f || !fs::exists(file)) return true;
+    ++checks;
+    std::fstream stream(file, std::ios::binary | std::ios::in | std::ios::out);
+    stream.seekp(static_cast<std::streamoff>(PreparedDataBegin(header.data_bytes)));
+    stream << std::string(4096, 'x');  // Of the first matrix, behind the place that was checked.
+    return true;
+  };
+  cpu_set_t old_mask, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof old_mask, &old_mask), 0);
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);  // So that this thread checks the first place.
+  const Result<std::shared_ptr<const Model>> model = Model::Load(path_, options_);
+  ASSERT_EQ(sched_setaffinity(0, sizeof old_mask, &old_mask), 0);
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.status().code(), StatusCode::kBadModel);
+  EXPECT_EQ(checks, 1);
+}
+
+TEST_F(PreparedTest, ADamagedFileThatAnotherProcessMakesMeanwhileIsNoSecondWarning) {
+  const std::vector<float> wanted = Logits(Load({}));
+  Load(options_);
+  const fs::path file = Files().at(0), part = file.string() + ".part";
+  const std::string bad = Content(file).substr(1);
+  fs::remove(file);
+  std::ofstream(file, std::ios::binary) << bad;
+  const int fd = open(part.c_str(), O_RDWR | O_CREAT, 0644);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(flock(fd, LOCK_EX), 0);
+  bool published = false;
+  options_.progress = [&](float) {
+    if (published || fs::exists(file)) return true;
+    published = true;  // It waits for the lock.
+    std::ofstream(part, std::ios::binary) << bad;
+    fs::rename(part, file);
+    close(fd);
+    return true;
+  };
+  const auto model = Load(options_);
+  EXPECT_TRUE(published);
+  ASSERT_NE(model, nullptr);
+  ASSERT_EQ(model->warnings().size(), 1u);
+  EXPECT_TRUE(SameBytes(Logits(model), wanted));
 }
 
 TEST_F(PreparedTest, AChangedModelGetsAnother) {
