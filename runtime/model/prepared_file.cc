@@ -34,6 +34,58 @@ Status SystemError(const std::string& what, const std::string& path, int error) 
                                "\nFree some space, or name a folder that can be written."};
 }
 
+constexpr const char* kCannotWrite = "cannot write the prepared weights";
+
+bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+Status Cancelled() { return {StatusCode::kCancelled, "loading was cancelled"}; }
+
+// Before the next look at what another process does; false where `progress` says to wait no longer.
+bool Pause(const std::function<bool(float)>& progress) {
+  if (progress && !progress(0.0f)) return false;
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return true;
+}
+
+struct Opened {
+  int fd = -1;
+  int refused = 0;  // Why not for writing: then it is for reading, or not open.
+  bool vanished = false;
+};
+
+// Another user's, who writes it or died, opens for reading only: it can be waited for, and then be removed.
+Opened OpenPart(const std::string& part) {
+  constexpr int kFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  Opened opened;
+  opened.fd = open(part.c_str(), O_RDWR | O_CREAT | kFlags, 0644);
+  if (opened.fd >= 0) return opened;
+  opened.refused = errno;
+  if (opened.refused != EACCES) return opened;
+  opened.fd = open(part.c_str(), O_RDONLY | kFlags);
+  opened.vanished = opened.fd < 0 && errno == ENOENT;
+  return opened;
+}
+
+Status WaitForLock(int fd, const std::string& part, const std::function<bool(float)>& progress) {
+  while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    const int error = errno;
+    if (error != EWOULDBLOCK && error != EINTR) return SystemError("cannot lock the prepared weights", part, error);
+    if (!Pause(progress)) return Cancelled();
+  }
+  return {};
+}
+
+enum class Named { kHere, kElsewhere, kNoFile };
+
+// Whether `path` is still the name of what is open, which the process that had the lock may have published or removed.
+Named NameOf(int fd, const std::string& path) {
+  struct stat mine {
+  }, named{};
+  if (fstat(fd, &mine) != 0 || !S_ISREG(mine.st_mode)) return Named::kNoFile;
+  const bool same = stat(path.c_str(), &named) == 0 && mine.st_ino == named.st_ino && mine.st_dev == named.st_dev;
+  return same ? Named::kHere : Named::kElsewhere;
+}
+
 }  // namespace
 
 size_t PreparedPieces(uint64_t data_bytes) { return static_cast<size_t>((data_bytes + kPieceBytes - 1) / kPieceBytes); }
@@ -90,54 +142,33 @@ Result<PreparedDraft> PreparedDraft::Open(const std::string& path, const std::fu
   PreparedDraft draft(path);
   const std::string part = draft.part();
   for (int vanished = 0;;) {
-    constexpr int kFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-    int fd = open(part.c_str(), O_RDWR | O_CREAT | kFlags, 0644);
-    const int refused = fd < 0 ? errno : 0;
-    // Another user's, who writes it or died: it can be waited for, and then be removed where the folder allows that.
-    if (refused == EACCES) fd = open(part.c_str(), O_RDONLY | kFlags);
-    if (fd < 0 && refused == EACCES && errno == ENOENT) {
-      if (access(path.c_str(), F_OK) == 0) return PreparedDraft(path);
+    const Opened opened = OpenPart(part);
+    if (opened.fd < 0) {
       // It went between the two. A folder that cannot be written looks the same, but does so always.
       constexpr int kMost = 100;
-      if (++vanished < kMost) continue;
+      if (opened.vanished && Exists(path)) return PreparedDraft(path);
+      if (opened.vanished && ++vanished < kMost) continue;
+      return SystemError(kCannotWrite, part, opened.refused);
     }
-    if (fd < 0) return SystemError("cannot write the prepared weights", part, refused);
-    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-      const int error = errno;
-      const bool waits = error == EWOULDBLOCK || error == EINTR;
-      const bool cancelled = waits && progress && !progress(0.0f);
-      if (waits && !cancelled) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-        continue;
-      }
-      close(fd);
-      if (cancelled) return Status(StatusCode::kCancelled, "loading was cancelled");
-      return SystemError("cannot lock the prepared weights", part, error);
-    }
-    struct stat mine {
-    }, named{};
-    const bool is_mine = fstat(fd, &mine) == 0 && S_ISREG(mine.st_mode) && stat(part.c_str(), &named) == 0 &&
-                         mine.st_ino == named.st_ino && mine.st_dev == named.st_dev;
-    if (is_mine && refused != 0) {
-      const bool published = access(path.c_str(), F_OK) == 0;
-      const bool gone = published || unlink(part.c_str()) == 0;
-      close(fd);
+    Status status = WaitForLock(opened.fd, part, progress);
+    const Named named = status.ok() ? NameOf(opened.fd, part) : Named::kElsewhere;
+    if (named == Named::kNoFile) status = SystemError(kCannotWrite, part, EEXIST);
+    const bool published = status.ok() && Exists(path);
+    if (named == Named::kHere && opened.refused == 0) {
+      draft.fd_ = opened.fd;
+      // Published while this process looked for it: what it opened goes.
       if (published) return PreparedDraft(path);
-      if (!gone) return SystemError("cannot write the prepared weights", part, refused);
-      continue;
+      if (ftruncate(opened.fd, 0) != 0) return SystemError(kCannotWrite, part, errno);
+      return draft;
     }
-    if (is_mine) {
-      draft.fd_ = fd;
-      if (ftruncate(fd, 0) != 0) return SystemError("cannot write the prepared weights", part, errno);
-      if (access(path.c_str(), F_OK) != 0) return draft;
-      return PreparedDraft(path);  // Published while this process looked for it; what it opened goes.
+    // Of another user that died: it goes, where the folder allows that, and this process makes its own.
+    if (named == Named::kHere && !published && unlink(part.c_str()) != 0) {
+      status = SystemError(kCannotWrite, part, opened.refused);
     }
-    const bool regular = S_ISREG(mine.st_mode);
-    close(fd);
-    if (!regular) return SystemError("cannot write the prepared weights", part, EEXIST);
-    if (access(path.c_str(), F_OK) == 0) return PreparedDraft(path);
-    if (progress && !progress(0.0f)) return Status(StatusCode::kCancelled, "loading was cancelled");
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    close(opened.fd);
+    if (!status.ok()) return status;
+    if (published) return PreparedDraft(path);
+    if (named == Named::kElsewhere && !Pause(progress)) return Cancelled();
   }
 }
 
@@ -145,7 +176,7 @@ Status PreparedDraft::WriteAt(uint64_t offset, std::span<const uint8_t> bytes) {
   while (!bytes.empty()) {
     const ssize_t n = pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return SystemError("cannot write the prepared weights", part(), n < 0 ? errno : ENOSPC);
+    if (n <= 0) return SystemError(kCannotWrite, part(), n < 0 ? errno : ENOSPC);
     bytes = bytes.subspan(static_cast<size_t>(n));
     offset += static_cast<uint64_t>(n);
   }

@@ -273,15 +273,19 @@ TEST_F(PreparedTest, APipeOrALinkInThePlaceOfTheDraftIsRefused) {
 }
 
 // Loads the model as a user who may write the folder, but not files of others in it; returns whether that went well.
-bool LoadsAsNobody(const std::string& path, const LoadOptions& options) {
+// `waits`: the end of a pipe that gets bytes while it waits, and its end.
+bool LoadsAsNobody(const std::string& path, LoadOptions options, int waits = -1) {
   const pid_t child = fork();
   if (child == 0) {
     alarm(30);
+    if (waits >= 0) dup2(waits, STDIN_FILENO);
     close_range(3, ~0u, 0);  // A lock of the parent's would be the child's, too.
+    if (waits >= 0) options.progress = [](float) { return write(STDIN_FILENO, "x", 1) == 1; };
     constexpr uid_t kNobody = 65534;
     const bool is_nobody = setgroups(0, nullptr) == 0 && setgid(kNobody) == 0 && setuid(kNobody) == 0;
     _exit(is_nobody && Model::Load(path, options).ok() ? 0 : 1);
   }
+  if (waits >= 0) close(waits);
   int status = 0;
   return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
@@ -302,17 +306,28 @@ TEST_F(PreparedTest, AnotherUsersDraftIsWaitedForAndRemoved) {
   fs::remove(file);
   const int fd = open(part.c_str(), O_RDWR | O_CREAT, 0644);
   ASSERT_EQ(flock(fd, LOCK_EX), 0);
+  int waits[2];
+  ASSERT_EQ(pipe(waits), 0);
+  char byte = 0;
+  ssize_t told = 0;
   std::thread writer([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    told = read(waits[0], &byte, 1);
     fs::rename(kept, file);
     fs::remove(part);
     close(fd);
   });
-  EXPECT_TRUE(LoadsAsNobody(path_, options_));
+  EXPECT_TRUE(LoadsAsNobody(path_, options_, waits[1]));
   writer.join();
+  close(waits[0]);
+  EXPECT_EQ(told, 1) << "it waits";
   struct stat found {};
   ASSERT_EQ(stat(file.c_str(), &found), 0);
   EXPECT_EQ(found.st_uid, 0u) << "the file of the one that was waited for";
+
+  fs::remove(file);
+  fs::permissions(options_.prepared_folder, fs::perms::owner_all | fs::perms::others_read | fs::perms::others_exec);
+  EXPECT_FALSE(LoadsAsNobody(path_, options_)) << "a folder that cannot be written";
+  EXPECT_TRUE(Files().empty());
 }
 
 TEST_F(PreparedTest, ManyAtOnceMakeOne) {
