@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "prenorm/model.h"
 #include "tools/commands.h"
 #include "tools/common/answer.h"
 #include "tools/common/errors.h"
@@ -117,17 +118,20 @@ Status CheckSha256Option(const std::string& name, const Options& options) {
                                             options.sha256 + "'\nGive what sha256sum prints."};
 }
 
-// Prepared weights of the model at `path` begin with its name.
-std::vector<fs::path> PreparedOf(const fs::path& path) {
-  std::vector<fs::path> found;
-  const Result<std::string> folder = PreparedFolder();
-  if (!folder.ok()) return found;
-  const std::string begin = path.filename().string() + "-";
+// Prepared weights of what is at `path`: a model, or a hub's folder, which may be one and may hold some.
+std::vector<std::string> PreparedOf(const fs::path& path) {
+  std::vector<std::string> models = {path.string()}, found;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(*folder, error)) {
-    const std::string name = entry.path().filename().string();
-    const bool rest_is_key = name.find('-', begin.size()) == begin.size() + 16;
-    if (name.starts_with(begin) && rest_is_key && name.ends_with(".prepared")) found.push_back(entry.path());
+  if (fs::is_directory(path, error)) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path, error)) {
+      if (entry.path().extension() == ".gguf") models.push_back(entry.path().string());
+    }
+  }
+  const Result<std::string> folder = PreparedFolder();
+  for (const std::string& model : models) {
+    const Result<std::vector<std::string>> files =
+        folder.ok() ? PreparedFilesOf(model, *folder) : Result<std::vector<std::string>>(folder.status());
+    if (files.ok()) found.insert(found.end(), files->begin(), files->end());  // What is no model has none.
   }
   return found;
 }
@@ -147,7 +151,7 @@ int Remove(const std::string& name, const std::string& folder) {
   const bool part = file.find('/') == std::string::npos && fs::remove(folder + "/" + file + kPartSuffix, error);
   if (path.empty() || !fs::exists(path, error)) return part ? kExitOk : Fail(NoSuchModel(name));
   uint64_t bytes = BytesOf(path);
-  for (const fs::path& prepared : PreparedOf(path)) {
+  for (const std::string& prepared : PreparedOf(path)) {
     bytes += BytesOf(prepared);
     fs::remove(prepared, error);
   }

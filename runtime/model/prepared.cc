@@ -5,12 +5,16 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <new>
 #include <span>
 #include <system_error>
 
 #include "prenorm/matmul.h"
+#include "prenorm/model.h"
 #include "prenorm/session.h"
 #include "runtime/hash64.h"
+#include "runtime/loader/open.h"
 #include "runtime/model/fingerprint.h"
 #include "runtime/model/interleave.h"
 #include "runtime/model/prepared_file.h"
@@ -23,6 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kElsewhere = static_cast<size_t>(-1);
 constexpr uint64_t kAlignment = 64;
+constexpr const char* kSuffix = ".prepared";
 
 uint64_t RoundUp(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
@@ -40,6 +45,16 @@ std::string StemOf(const std::string& path) {
   std::string name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
   if (name.size() > 150) name.resize(150);
   return name;
+}
+
+// What the names of all prepared files of a model begin with.
+std::string PrefixOf(const TensorSource& source) {
+  Hash64 state;
+  for (const MappedFile& file : source.files()) {
+    state.Add(file.bytes().size());
+    state.Add(static_cast<uint64_t>(file.modified_ns()));
+  }
+  return StemOf(source.path()) + "-" + Hex(state.value()) + "-";
 }
 
 Status Damaged(const std::string& path, const std::string& where) {
@@ -91,7 +106,7 @@ PreparedWeights::PreparedWeights(ModelParts& parts) : parts_(parts), tables_(Row
     key.Add(static_cast<uint64_t>(file.modified_ns()));
   }
   key_ = key.value();
-  name_ = StemOf(parts.source->path()) + "-" + Hex(key_) + "-rows" + std::to_string(RowGroup()) + ".prepared";
+  name_ = PrefixOf(*parts.source) + Hex(key_) + "-rows" + std::to_string(RowGroup()) + kSuffix;
 }
 
 void PreparedWeights::PointTo(const uint8_t* data) {
@@ -199,6 +214,21 @@ Status UsePreparedWeights(const std::string& folder, ModelParts& parts, const st
     wrote = *made;
   }
   return prepared.Use(path, progress);
+}
+
+Result<std::vector<std::string>> PreparedFilesOf(const std::string& path, const std::string& folder) try {
+  const Result<std::unique_ptr<TensorSource>> source = OpenModelFile(path, FileAccess::kMap);
+  if (!source.ok()) return source.status();
+  const std::string prefix = PrefixOf(**source);
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (name.starts_with(prefix) && name.ends_with(kSuffix)) found.push_back(at->path().string());
+  }
+  return found;
+} catch (const std::bad_alloc&) {
+  return Status(StatusCode::kOutOfMemory, "there is not enough memory to read the model");
 }
 
 }  // namespace prenorm

@@ -21,9 +21,9 @@ namespace prenorm {
 /// File     header (magic, version, row group, key, sizes, checksum), a hash for each MiB of the rest, then from the
 ///          next multiple of 4096 on the matrices in the order of ModelWeights::ForEachMatrix, each at a multiple of
 ///          64. Matrices of every type, those too that no target interleaves; not the tables of RowTables.
-/// Name     FILE-KEY-rowsN.prepared: name of the model's file, N rows of an interleave group, and a key of 16 digits
-///          that depends on sizes and times of the model's files, on the fingerprint of the model and on the layout. A
-///          model that changed in any of these gets another file.
+/// Name     FILE-STATE-KEY-rowsN.prepared: name of the model's file, N rows of an interleave group, and 16 digits each
+///          that depend on sizes and times of the model's files, and on these, the fingerprint of the model and the
+///          layout. A model that changed in any of these gets another file.
 class PreparedWeights {
  public:
   /// `parts`: bound to its source, nothing interleaved yet. Refers to it.

@@ -1,5 +1,6 @@
 // prenorm models from outside: the catalog, the cache, fetching from addresses and from a hub that is a folder.
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -89,6 +90,26 @@ TEST_F(ModelsCliTest, PrepareMakesWhatPreparedUsesAndRemoveTakesItAway) {
   EXPECT_FALSE(fs::exists(path));
   const auto left = fs::directory_iterator(folder_.path("cache/prenorm/prepared"));
   EXPECT_EQ(std::distance(begin(left), end(left)), 1) << "that of the other model";
+}
+
+TEST_F(ModelsCliTest, RemoveTakesPreparedWeightsOfThatModelAlone) {
+  // Two models of a hub with files of one name, and one whose name is too long for that of a prepared file.
+  const std::string names[] = {"owner/one", "owner/two", std::string(160, 'n')};
+  const std::string files[] = {"owner--one/same.gguf", "owner--two/same.gguf", names[2] + ".gguf"};
+  std::string prepared[3];
+  for (int i = 0; i < 3; ++i) {
+    fs::create_directories(fs::path(InCache(files[i])).parent_path());
+    fs::copy_file(TinyModel(), InCache(files[i]));
+    fs::last_write_time(InCache(files[i]), fs::file_time_type::clock::now() - std::chrono::hours(i));
+    const CommandResult result = Models({"prepare", names[i]});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    prepared[i] = result.out.substr(0, result.out.size() - 1);
+    ASSERT_TRUE(fs::exists(prepared[i])) << prepared[i];
+  }
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Models({"remove", names[i]}).exit_code, 0);
+    for (int j = 0; j < 3; ++j) EXPECT_EQ(fs::exists(prepared[j]), j > i) << names[j] << " after " << names[i];
+  }
 }
 
 TEST_F(ModelsCliTest, PathAndRemove) {
