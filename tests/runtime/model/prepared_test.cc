@@ -89,6 +89,37 @@ TEST_F(PreparedTest, GivesTheSameLogitsAndIsMadeOnce) {
   EXPECT_EQ(second->warnings(), plain->warnings());
 }
 
+TEST_F(PreparedTest, FilesOfAModelAreItsOwn) {
+  const auto files_of = [&](const std::string& path) {
+    Result<std::vector<std::string>> files = PreparedFilesOf(path, options_.prepared_folder);
+    EXPECT_TRUE(files.ok()) << files.status().message();
+    std::sort(files->begin(), files->end());
+    return *files;
+  };
+  EXPECT_TRUE(files_of(path_).empty()) << "without the folder";
+  // One for each layout, and that of a model of the same name that is an hour older.
+  std::vector<std::string> own;
+  for (const std::string& target : RunnableTargets()) {
+    ASSERT_TRUE(ForceTarget(target).ok());
+    own.push_back(Load(options_)->prepared_path());
+  }
+  ASSERT_TRUE(ForceTarget("").ok());
+  std::sort(own.begin(), own.end());
+  own.erase(std::unique(own.begin(), own.end()), own.end());
+  const std::string mine = path_;
+  path_ = folder_.path("other/model.gguf");
+  fs::create_directories(folder_.path("other"));
+  fs::copy_file(mine, path_);
+  fs::last_write_time(path_, fs::last_write_time(mine) - std::chrono::hours(1));
+  const std::string of_other = Load(options_)->prepared_path();
+  EXPECT_EQ(files_of(mine), own);
+  EXPECT_EQ(files_of(path_), std::vector<std::string>{of_other});
+  EXPECT_EQ(PreparedFilesOf(folder_.path("none.gguf"), options_.prepared_folder).status().code(),
+            StatusCode::kNotFound);
+  fs::last_write_time(path_, fs::last_write_time(mine) - std::chrono::hours(2));
+  EXPECT_TRUE(files_of(path_).empty()) << "an earlier state";
+}
+
 // Every layout in turn: each target's, and types that no target interleaves.
 TEST_F(PreparedTest, EveryTypeOfWeightsUnderEveryTarget) {
   for (const char* recipe : {"F32", "BF16", "Q8_0", "Q4_1", "Q5_0"}) {
