@@ -1,4 +1,7 @@
 // prenorm generate, tokenize and logits from outside.
+#include <sched.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -7,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/small_llama.h"
 #include "tests/tools/run_command.h"
 
 namespace prenorm {
@@ -183,12 +187,58 @@ TEST(GenerateCliTest, TheReportedSeedGivesTheSameText) {  // R9
   EXPECT_EQ(first.at("ids"), second.at("ids"));
 }
 
-TEST(GenerateCliTest, GreedyTokensDoNotDependOnThreads) {  // R10
+TEST(GenerateCliTest, GreedyTokensDoNotDependOnThreads) {  // R10, R13
   const json one = GenerateJson({"-p", kPrompt, "-n", "24", "--temp", "0", "-t", "1"});
   for (const char* threads : {"2", "3", "8"}) {
     EXPECT_EQ(GenerateJson({"-p", kPrompt, "-n", "24", "--temp", "0", "-t", threads}).at("ids"), one.at("ids"))
         << threads;
   }
+}
+
+TEST(GenerateCliTest, FiltersAndSeedsDoNotChangeGreedyTokens) {  // R6
+  const json plain = GenerateJson({"-p", kPrompt, "-n", "12", "--temp", "0"});
+  EXPECT_EQ(GenerateJson({"-p", kPrompt, "-n", "12", "--temp", "0", "--top-k", "5", "--top-p", "0.3", "--min-p", "0.1",
+                          "--seed", "99"})
+                .at("ids"),
+            plain.at("ids"));
+}
+
+TEST(GenerateCliTest, TopKOffOrAboveTheVocabularyKeepsEverything) {  // R7
+  const auto with = [](const std::string& top_k) {
+    return GenerateJson({"-p", kPrompt, "-n", "20", "--temp", "1.5", "--seed", "7", "--top-k", top_k}).at("ids");
+  };
+  EXPECT_EQ(with("-1"), with("0"));
+  EXPECT_EQ(with("1000000000"), with("0"));
+  EXPECT_NE(with("1"), with("0"));
+}
+
+TEST(GenerateCliTest, ThePenaltyLeadsAwayFromWhatWasSeen) {  // R8
+  const auto with = [](const std::string& penalty) {
+    return GenerateJson(
+               {"-p", kPrompt, "-n", "40", "--temp", "0", "--ignore-end-tokens", "--repetition-penalty", penalty})
+        .at("ids")
+        .get<std::vector<int>>();
+  };
+  const auto different = [](std::vector<int> ids) {
+    std::sort(ids.begin(), ids.end());
+    return std::unique(ids.begin(), ids.end()) - ids.begin();
+  };
+  EXPECT_EQ(with("1"), GenerateJson({"-p", kPrompt, "-n", "40", "--temp", "0", "--ignore-end-tokens"})
+                           .at("ids")
+                           .get<std::vector<int>>());
+  EXPECT_LT(different(with("1")), 40);
+  EXPECT_EQ(different(with("1e6")), 40) << "negative logits too: none comes twice";
+}
+
+TEST(GenerateCliTest, ThreadsFollowTheAffinityMask) {  // R12
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);  // The child has it from this thread.
+  const json object = GenerateJson({"-p", kPrompt, "-n", "1"});
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+  EXPECT_EQ(object.at("host").at("threads"), 1);
 }
 
 TEST(GenerateCliTest, PathsMayHoldSpacesAndAnyUtf8) {  // R14
@@ -267,6 +317,26 @@ TEST(GenerateCliTest, AnEmptyPromptStartsFromTheBeginningToken) {  // R20
        {std::vector<std::string>{"-p", "", "-n", "3"}, {"--prompt=", "-n", "3"}}) {
     EXPECT_EQ(GenerateJson(empty).at("prompt_tokens"), 1);
   }
+  const TemporaryFolder folder;
+  const std::vector<uint8_t> bytes = SmallLlama().Build();  // It has none.
+  const std::string model = folder.Write("model.gguf", std::string(bytes.begin(), bytes.end()));
+  const CommandResult refused = RunCommand({"generate", model, "-p", ""});
+  EXPECT_EQ(refused.exit_code, 2) << refused.err;
+  EXPECT_NE(refused.err.find("empty"), std::string::npos) << refused.err;
+}
+
+TEST(GenerateCliTest, ACacheThatDoesNotFitIsRefusedWithTheBytesNeeded) {  // R16
+  const TemporaryFolder folder;
+  const std::vector<uint8_t> bytes = LlamaWithALargeCache().Build();
+  const std::string model = folder.Write("model.gguf", std::string(bytes.begin(), bytes.end()));
+  CommandInput input;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  input.address_space_kilobytes = 64 << 20;  // Machines that have the memory are given less of it.
+#endif
+  const CommandResult result = RunCommand({"generate", model, "-p", "a", "-c", "1048576", "--cache", "f16"}, input);
+  EXPECT_EQ(result.exit_code, 4) << result.err;
+  EXPECT_NE(result.err.find("(-c)"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("137438953472 bytes"), std::string::npos) << result.err;
 }
 
 TEST(GenerateCliTest, FillingInNeedsAModelForIt) {

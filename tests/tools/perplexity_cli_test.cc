@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/npy_values.h"
 #include "tests/tools/run_command.h"
 
 namespace prenorm {
@@ -26,15 +27,6 @@ const std::string kText =
 std::string Bytes(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(in), {});
-}
-
-// The values of a .npy file, whose header ends with a newline at a multiple of 64 bytes.
-std::vector<float> Values(const std::string& path) {
-  const std::string bytes = Bytes(path);
-  const size_t begin = bytes.find('\n') + 1;
-  std::vector<float> values((bytes.size() - begin) / sizeof(float));
-  std::memcpy(values.data(), bytes.data() + begin, values.size() * sizeof(float));
-  return values;
 }
 
 json Perplexity(std::vector<std::string> arguments) {
@@ -66,7 +58,7 @@ TEST(PerplexityCliTest, EqualsWhatTheLogitsOfTheWindowsGive) {
       list += std::to_string(i == 0 && adds_bos ? ids[0] : ids[w * kWindow + i]) + ",";
     }
     ASSERT_EQ(RunCommand({"logits", TinyModel(), "--tokens", list, "--out", folder.path("x.npy")}).exit_code, 0);
-    const std::vector<float> logits = Values(folder.path("x.npy"));
+    const std::vector<float> logits = NpyValues(folder.path("x.npy"));
     ASSERT_EQ(logits.size(), kWindow * kVocab);
     for (size_t i = kWindow / 2; i + 1 < kWindow; ++i) {
       long double sum = 0;
@@ -95,7 +87,7 @@ TEST(PerplexityCliTest, ComparesWithAReference) {
   EXPECT_NEAR(same.at("kl").at("reference_ppl").get<double>(), alone.at("ppl").get<double>(), 1e-5);
 
   // A reference that gives every token the same chance: its divergence follows from the log-probabilities saved before.
-  const std::vector<float> log_probs = Values(own);
+  const std::vector<float> log_probs = NpyValues(own);
   const std::string header = Bytes(own).substr(0, Bytes(own).find('\n') + 1);
   std::string flat = header;
   flat.append(log_probs.size() * sizeof(float), '\0');  // Logits of 0.
