@@ -36,9 +36,10 @@ std::string Fetch(const std::string& name, const std::function<void(std::string)
       return true;
     });
   };
-  options.progress = [&](const std::string& file, double share) {
-    return !cancel.set && !raised && guarded([&] { return progress(file, share); });
+  options.watch.progress = [&](const std::string& file, double share) {
+    return !raised && guarded([&] { return progress(file, share); });
   };
+  options.watch.cancelled = [&] { return cancel.set.load(); };
   Result<std::string> path = Status();
   {
     const nb::gil_scoped_release no_gil;

@@ -1,10 +1,12 @@
 """Models that are fetched, from a hub in this process: python -m unittest. PRENORM_TINY_MODEL names the tiny model."""
 
+import fcntl
 import hashlib
 import http.server
 import json
 import os
 import pathlib
+import signal
 import tempfile
 import threading
 import unittest
@@ -17,10 +19,13 @@ TINY = pathlib.Path(os.environ["PRENORM_TINY_MODEL"]).read_bytes()
 
 
 class Hub(http.server.BaseHTTPRequestHandler):
-    """A repository me/mine with one file, the tiny model; of me/other the hash is that of something else."""
+    """A repository me/mine with one file, the tiny model; of me/other the hash is that of something else; me/silent
+    gets no answer."""
 
     def do_GET(self):
         self.server.paths.append(self.path)
+        if self.path.startswith("/api/models/me/silent"):
+            self.server.over.wait()
         if self.path.startswith("/api/models/"):
             right = self.path.startswith("/api/models/me/mine?")
             digest = hashlib.sha256(TINY if right else b"other").hexdigest()
@@ -48,9 +53,11 @@ class FetchTest(unittest.TestCase):
     def setUp(self):
         self.hub = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
         self.hub.paths = []
+        self.hub.over = threading.Event()
         threading.Thread(target=self.hub.serve_forever, daemon=True).start()
         self.addCleanup(self.hub.server_close)
         self.addCleanup(self.hub.shutdown)
+        self.addCleanup(self.hub.over.set)
         cache = tempfile.TemporaryDirectory()
         self.addCleanup(cache.cleanup)
         self.models = pathlib.Path(cache.name, "prenorm", "models")
@@ -95,6 +102,24 @@ class FetchTest(unittest.TestCase):
             prenorm.Model.from_pretrained(os.environ["HF_ENDPOINT"] + "/no/such.gguf", fetch_progress=lambda *_: None)
         with self.assertRaises(FileNotFoundError):
             prenorm.Model.from_pretrained("me/mine", local_files_only=True)
+
+    def test_it_can_be_ended_before_bytes_come(self):
+        def expect_an_end(name):
+            flag = _prenorm.CancelFlag()
+            threading.Timer(0.2, flag.cancel).start()
+            with self.assertRaises(prenorm.Error) as caught:
+                _prenorm.fetch_model(name, print, lambda *_: True, flag)
+            self.assertEqual(caught.exception.code, "cancelled")
+
+        expect_an_end("me/silent")
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with self.assertRaises(KeyboardInterrupt):
+            prenorm.Model.from_pretrained("me/silent")
+        folder = self.models / "me--mine"
+        folder.mkdir(parents=True)
+        with (folder / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            expect_an_end("me/mine")
 
     def test_progress_may_end_it_and_may_raise(self):
         with self.assertRaises(prenorm.Error) as caught:

@@ -28,8 +28,13 @@ constexpr size_t kWidth = 30;
 
 }  // namespace
 
-ProgressBar::ProgressBar(std::string what, double total, std::string unit)
-    : what_(std::move(what)), total_(total), unit_(std::move(unit)), begin_ns_(NowNs()), patience_ns_(PatienceNs()) {}
+ProgressBar::ProgressBar(std::string what, double total, std::string unit, double begin)
+    : what_(std::move(what)),
+      total_(total),
+      unit_(std::move(unit)),
+      begin_(begin),
+      begin_ns_(NowNs()),
+      patience_ns_(PatienceNs()) {}
 
 ProgressBar::~ProgressBar() {
   if (shown_ns_ != 0) Progress("");
@@ -41,14 +46,15 @@ void ProgressBar::Update(double share) {
   shown_ns_ = now;
   share = std::clamp(share, 0.0, 1.0);
   const double seconds = static_cast<double>(now - begin_ns_) * 1e-9;
-  const double rate = total_ * share / seconds;
+  const double done = std::max(share - begin_, 0.0);
+  const double rate = total_ * done / seconds;
   char rate_text[64];
   if (unit_ == "B") {
     std::snprintf(rate_text, sizeof rate_text, "%s/s", SizeText(static_cast<uint64_t>(rate)).c_str());
   } else {
     std::snprintf(rate_text, sizeof rate_text, "%.1f %s/s", rate, unit_.c_str());
   }
-  const long left = share > 0 ? static_cast<long>(seconds * (1.0 - share) / share + 0.5) : 0;
+  const long left = done > 0 ? static_cast<long>(seconds * (1.0 - share) / done + 0.5) : 0;
   const auto full = static_cast<size_t>(share * kWidth);
   char text[256];
   std::snprintf(text, sizeof text, "%s [%s%s] %3.0f %%  %s  %ld:%02ld left", what_.c_str(),

@@ -11,8 +11,8 @@ namespace prenorm::tools {
 class ProgressBar {
  public:
   /// `what` stands before the bar; the rate is `total` units a second, e.g. ("scoring", 40, "windows").
-  /// "B" as the unit prints bytes as sizes.
-  ProgressBar(std::string what, double total, std::string unit);
+  /// "B" as the unit prints bytes as sizes. `begin`: the share that was done before.
+  ProgressBar(std::string what, double total, std::string unit, double begin = 0);
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
@@ -24,6 +24,7 @@ class ProgressBar {
   std::string what_;
   double total_;
   std::string unit_;
+  double begin_;
   uint64_t begin_ns_;
   uint64_t patience_ns_;
   uint64_t shown_ns_ = 0;  // When the bar was last drawn; 0 before.

