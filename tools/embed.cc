@@ -72,8 +72,7 @@ EncoderOptions OptionsOf(const Options& options) {
 }
 
 Status CheckRanges(const Options& options) {
-  if (options.threads < 0 || options.threads > 1024)
-    return OutOfRange("--threads", options.threads, "0 (as many as may be used) to 1024");
+  if (Status status = CheckThreads(options.threads); !status.ok()) return status;
   if (options.max_tokens < 0) return OutOfRange("--max-tokens", options.max_tokens, "0 or more");
   if (options.embed_chunk < 1) return OutOfRange("--chunk", options.embed_chunk, "1 or more");
   return {};

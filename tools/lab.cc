@@ -9,6 +9,7 @@
 #include "tools/common/prompt.h"
 #include "tools/common/interrupt.h"
 #include "tools/common/terminal.h"
+#include "tools/common/words.h"
 #include "tools/lab/experiment.h"
 #include "tools/lab/model_run.h"
 
@@ -50,7 +51,7 @@ int List(bool as_json) {
   for (const Experiment& experiment : Experiments()) {
     std::string name = experiment.name;
     name.resize(20, ' ');
-    text += name + experiment.claim + "\n";
+    text += name + (StdoutIsTerminal() ? Wrapped(experiment.claim, name.size(), LineWidth()) : experiment.claim) + "\n";
     json["results"].push_back(About(experiment));
   }
   return PrintAnswer(as_json ? JsonLine(json) : text);
@@ -108,7 +109,7 @@ class Lab {
   int LeaveOut(const Experiment& experiment, const Status& status) const {
     if (status.code() == StatusCode::kCancelled) return kExitInterrupted;
     if (options_.experiment != "all" || !options_.model.empty()) return FailModel(status);
-    Note("prenorm: note: " + std::string(experiment.name) + " left out: " + status.message());
+    Note("prenorm: note: " + std::string(experiment.name) + " left out: " + Indented(status.message()));
     return kExitOk;
   }
 
@@ -122,9 +123,7 @@ class Lab {
 
 int RunLab(const Options& options) {
   if (options.list) return List(options.json);
-  if (options.threads < 0 || options.threads > 1024) {
-    return Fail(OutOfRange("--threads", options.threads, "0 (as many as may be used) to 1024"));
-  }
+  if (Status status = CheckThreads(options.threads); !status.ok()) return Fail(status);
   Lab lab(options);
   for (const Experiment& experiment : Experiments()) {
     if (options.experiment != "all" && options.experiment != experiment.name) continue;

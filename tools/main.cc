@@ -69,7 +69,7 @@ std::string Overview() {
   for (const CommandInfo& info : CommandTable()) {
     std::string name = std::string("  ") + info.name;
     name.resize(14, ' ');
-    text += name + info.summary + "\n";
+    text += name + Wrapped(info.summary, name.size(), LineWidth()) + "\n";
   }
   return text +
          "\nMODEL is a file, or a name of the catalog; without it the default model is used.\n"
@@ -98,10 +98,11 @@ int Main(int argc, char** argv) {
   }
   for (const CommandInfo& info : CommandTable()) {
     if (word != info.name) continue;
+    SetCommand(info);
     Result<ParsedOptions> parsed = ParseOptions(info.command, word, argc - 2, argv + 2);
     if (!parsed.ok()) return Fail(parsed.status());
     SetColor(parsed->options.color);
-    if (parsed->options.help) return PrintAnswer(CommandHelp(info));
+    if (parsed->options.help) return PrintAnswer(CommandHelp(info, LineWidth()));
     if (Status status = ApplyModelDefaults(info.command, *parsed); !status.ok()) return FailModel(status);
     if (parsed->options.print_config) return PrintAnswer(PrintedConfig(info, *parsed));
     if (!parsed->options.quiet) {

@@ -103,8 +103,7 @@ std::string Table(const std::vector<CaseResult>& results, const std::vector<Norm
 
 int RunNormsBench(const Options& options) {
   if (options.rounds < 1) return Fail(OutOfRange("--rounds", options.rounds, "1 or more"));
-  if (options.threads < 0 || options.threads > 1024)
-    return Fail(OutOfRange("--threads", options.threads, "0 (as many as may be used) to 1024"));
+  if (Status status = CheckThreads(options.threads); !status.ok()) return Fail(status);
   const int threads = options.threads == 0 ? DefaultThreads().threads : static_cast<int>(options.threads);
   std::vector<NormPeer> peers;
   for (const std::string& path : options.peers) {

@@ -59,8 +59,7 @@ int RunQuantize(const Options& options) {
                std::string("A file name is missing.\n") + (options.from.empty() ? "IN" : "OUT") +
                    ": expected a path, found none\nFor example: prenorm quantize model-f16.gguf model-q4.gguf Q4_K_M"));
   }
-  if (options.threads < 0 || options.threads > 1024)
-    return Fail(OutOfRange("--threads", options.threads, "0 (as many as may be used) to 1024"));
+  if (Status status = CheckThreads(options.threads); !status.ok()) return Fail(status);
   Result<std::string> from = FindModelFile(options.from);
   if (!from.ok()) return FailModel(from.status());
 

@@ -22,6 +22,9 @@ struct OpRow {
 /// Adds events up, one table a thread, so that Record neither locks nor allocates.
 class OpTotals : public OpObserver {
  public:
+  static constexpr size_t kKinds = static_cast<size_t>(OpKind::kCount);
+  static constexpr size_t kSites = static_cast<size_t>(OpSite::kCount);
+
   OpTotals(int threads, size_t layers);
 
   void Record(const OpEvent& event) override;
@@ -34,8 +37,6 @@ class OpTotals : public OpObserver {
   uint64_t NsOf(OpKind kind) const;
 
  private:
-  static constexpr size_t kKinds = static_cast<size_t>(OpKind::kCount);
-  static constexpr size_t kSites = static_cast<size_t>(OpSite::kCount);
   struct Cell {
     uint64_t calls = 0;
     uint64_t ns = 0;

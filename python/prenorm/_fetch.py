@@ -39,6 +39,8 @@ def find(name: Union[str, os.PathLike, None], local_files_only: bool, progress: 
     """The path of a model: `name` itself if there is such a file or folder, else what the cache has by that name, else
     what is fetched into it. Without a name the default model. Errors: as of Model.from_pretrained."""
     wanted = "" if name is None else os.fspath(name)
+    if name is not None and not wanted:
+        raise ValueError("name: expected a path or a name, found an empty text; without one the default model is meant")
     try:
         return _prenorm.find_model(wanted)
     except FileNotFoundError:

@@ -1,6 +1,5 @@
 """prenorm.ray on a cluster of two nodes in this machine, one of which is killed in the middle: python -m unittest."""
 
-import collections
 import json
 import os
 import pathlib
@@ -14,6 +13,7 @@ from ray.cluster_utils import Cluster
 
 import prenorm
 import prenorm.ray
+import smaps
 
 TINY = os.environ["PRENORM_TINY_MODEL"]
 TOKENS = 40
@@ -89,7 +89,7 @@ class RayTest(unittest.TestCase):
         pids = ray.get([worker.ready.remote() for worker in workers])
         self.assertEqual(len(set(pids)), 4)
         for pid in pids:
-            kilobytes = self.kilobytes_of_prepared(pid)
+            kilobytes = smaps.kilobytes_of(".prepared", pid)
             self.assertGreater(kilobytes["Shared_Clean"] + kilobytes["Shared_Dirty"], os.path.getsize(TINY) // 2048)
             self.assertEqual(kilobytes["Private_Clean"] + kilobytes["Private_Dirty"], 0)
         self.assertEqual(len(os.listdir(os.path.join(self.cache.name, "prenorm", "prepared"))), 1)
@@ -98,18 +98,6 @@ class RayTest(unittest.TestCase):
         self.assertEqual([answer[0]["text"] for answer in answers], [wanted] * 4)
         for worker in workers:
             ray.kill(worker)
-
-    @staticmethod
-    def kilobytes_of_prepared(pid):
-        """Of the mapping of prepared weights in a process, by kind."""
-        sums, inside = collections.Counter(), False
-        for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
-            name, _, rest = line.partition(":")
-            if "-" in name.split(" ")[0]:
-                inside = line.endswith(".prepared")
-            elif inside and rest.endswith(" kB"):
-                sums[name] += int(rest.split()[0])
-        return sums
 
     def test_2_resumes_and_keeps_the_order(self):
         rows = self.rows[:23]

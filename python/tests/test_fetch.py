@@ -102,6 +102,10 @@ class FetchTest(unittest.TestCase):
             prenorm.Model.from_pretrained(os.environ["HF_ENDPOINT"] + "/no/such.gguf", fetch_progress=lambda *_: None)
         with self.assertRaises(FileNotFoundError):
             prenorm.Model.from_pretrained("me/mine", local_files_only=True)
+        asked = len(self.hub.paths)
+        with self.assertRaisesRegex(ValueError, "empty"):
+            prenorm.Model.from_pretrained("")
+        self.assertEqual(len(self.hub.paths), asked)
 
     def test_it_can_be_ended_before_bytes_come(self):
         def expect_an_end(name):

@@ -16,6 +16,7 @@ from unittest import mock
 import numpy as np
 
 import prenorm
+import smaps
 
 TINY = os.environ["PRENORM_TINY_MODEL"]
 LONG = {"ignore_end_tokens": True, "max_new_tokens": 1_000_000}  # Until the context is full.
@@ -50,18 +51,6 @@ sys.stdin.read(1)
 """
 
 
-def kilobytes_of(mapping):
-    """Of a mapping of this process, by kind."""
-    sums, inside = {}, False
-    for line in pathlib.Path("/proc/self/smaps").read_text().splitlines():
-        name, _, rest = line.partition(":")
-        if "-" in name.split(" ")[0]:
-            inside = line.endswith(mapping)
-        elif inside and rest.endswith(" kB"):
-            sums[name] = sums.get(name, 0) + int(rest.split()[0])
-    return sums
-
-
 class ModelTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -76,7 +65,7 @@ class ModelTest(unittest.TestCase):
                 model = prenorm.Model.from_pretrained(TINY, prepared=folder)
                 self.assertEqual(model.prepared_path, path)
                 self.assertEqual(os.listdir(folder), [os.path.basename(path)])
-                kilobytes = kilobytes_of(path)
+                kilobytes = smaps.kilobytes_of(path)
                 self.assertEqual(kilobytes["Shared_Clean"] + kilobytes["Shared_Dirty"], kilobytes["Rss"])
                 self.assertGreaterEqual(kilobytes["Rss"], os.path.getsize(path) // 1024)
                 other.stdin.write("x")

@@ -16,7 +16,7 @@ fi
 "$work/venv/bin/pip" -q install --force-reinstall --no-deps "${PRENORM_WHEEL:-.}"
 "$work/venv/bin/pip" -q install numpy
 mkdir -p "$work/elsewhere"
-cp python/tests/ray_cluster.py "$work/elsewhere/"
+cp python/tests/{ray_cluster,smaps}.py "$work/elsewhere/"
 export PRENORM_TINY_MODEL=$PWD/models/tiny/prenorm-tiny.gguf
 cd "$work/elsewhere"
 "$work/venv/bin/python" -m unittest -v ray_cluster

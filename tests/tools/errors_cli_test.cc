@@ -1,7 +1,9 @@
 // What goes wrong on the command line: exit codes, three lines, did-you-mean, help, origins of options.
 #include <algorithm>
 #include <filesystem>
+#include <regex>
 #include <set>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -67,17 +69,113 @@ TEST(ErrorsCliTest, AModelOfTheCatalogIsFoundInTheCache) {
   EXPECT_EQ(RunCommand({"generate", "smollm2-135m-instruct-q4_1", "-p", "x", "-n", "1"}, input).exit_code, 0);
 }
 
+std::vector<std::string> Commands() {
+  const std::string overview = RunCommand({"--help"}).out;
+  std::vector<std::string> commands;
+  const std::regex entry("\n  ([a-z]+)  ");
+  for (std::sregex_iterator at(overview.begin(), overview.end(), entry), end; at != end; ++at)
+    commands.push_back((*at)[1]);
+  EXPECT_GE(commands.size(), 10u) << overview;
+  return commands;
+}
+
 TEST(ErrorsCliTest, EveryCommandHasHelpWithAnExample) {
-  for (const std::string command :
-       {"generate", "chat", "tokenize", "logits", "inspect", "bench", "profile", "models", "verify"}) {
+  for (const std::string& command : Commands()) {
     const CommandResult result = RunCommand({command, "--help"});
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_NE(result.out.find("Example:  prenorm " + command), std::string::npos) << result.out;
     EXPECT_EQ(result.err, "");
-    EXPECT_NE(RunCommand({"--help"}).out.find("  " + command), std::string::npos);
   }
   EXPECT_EQ(RunCommand({}).exit_code, 2);
   EXPECT_TRUE(RunCommand({"--version"}).out.starts_with("prenorm "));
+}
+
+TEST(ErrorsCliTest, HelpFitsIntoTheTerminal) {
+  const auto help = [](const std::string& command, const std::string& columns) {
+    return RunCommand({command, "--help"}, {.environment = {"COLUMNS=" + columns}}).out;
+  };
+  const auto without_spaces = [](std::string text) {
+    std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
+    return text;
+  };
+  for (const std::string& command : Commands()) {
+    const std::string wide = help(command, "120");
+    for (const size_t columns : {40, 80}) {
+      const std::string text = help(command, std::to_string(columns));
+      EXPECT_EQ(without_spaces(text), without_spaces(wide));
+      std::istringstream lines(text.substr(text.find("\n\n", text.find("Example:"))));
+      for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), columns) << command << ": " << line;
+    }
+  }
+}
+
+// An option that an error message advises is one of the command that printed it.
+void ExpectOwnOptions(const std::vector<std::string>& arguments) {
+  const std::string help = RunCommand({arguments[0], "--help"}).out, err = RunCommand(arguments).err;
+  EXPECT_NE(err, "") << arguments[0];
+  std::istringstream lines(err);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("prenorm ") != std::string::npos && line.find("prenorm " + arguments[0]) == std::string::npos)
+      continue;
+    const std::regex option("(^|[ (])(--?[a-z][a-z-]*)");
+    for (std::sregex_iterator at(line.begin(), line.end(), option), end; at != end; ++at)
+      EXPECT_NE(help.find((*at)[2].str()), std::string::npos) << arguments[0] << ": " << line;
+  }
+}
+
+TEST(ErrorsCliTest, AdvisedOptionsAreThoseOfTheCommand) {
+  const TemporaryFolder folder;
+  const std::string huge = folder.Write("huge.gguf", ""), out = folder.path("out");
+  std::error_code error;
+  std::filesystem::resize_file(huge, uint64_t{1} << 43, error);
+  if (error) GTEST_SKIP() << "no file of 8 TB: " << error.message();
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"generate", huge, "-p", "x"},
+           {"chat", huge, "-p", "x"},
+           {"tokenize", huge, "-p", "x"},
+           {"logits", huge, "--tokens", "1", "-o", out},
+           {"embed", huge, "text"},
+           {"inspect", huge},
+           {"bench", huge},
+           {"profile", huge},
+           {"perplexity", huge, "-p", "x"},
+           {"models", "prepare", huge},
+           {"quantize", huge, out},
+           {"verify", huge},
+           {"lab", "stream-depth", "-m", huge},
+           {"embed", TinyModel(), std::string(100'000, 'x')},
+           {"generate", TinyModel(), "-p", std::string(100'000, 'x')},
+           {"generate", TinyModel(), "-p", "x", "-c", "1000000"},
+           {"generate", TinyModel(), "-p", "x", "-t", "2000"},
+           {"logits", TinyModel(), "--tokens", "1,2,3", "-c", "2", "-o", out},
+           {"bench", TinyModel(), "-c", "8", "--probe-mb", "1"},
+           {"verify", TinyModel(), "-c", "2"},
+           {"profile", TinyModel(), "-c", "8", "--probe-mb", "1"},
+           {"perplexity", TinyModel(), "-p", "x", "-c", "100000"},
+           {"tokenize", TinyModel()},
+           {"embed", TinyModel()},
+           {"perplexity", TinyModel()},
+           {"norms"},
+           {"norms", "--bench", "-t", "-1"},
+           {"quantize", TinyModel(), out, "-t", "-1"},
+       }) {
+    ExpectOwnOptions(arguments);
+  }
+  EXPECT_NE(RunCommand({"models", "prepare", huge}).err.find("--no-memory-check"), std::string::npos);
+}
+
+TEST(ErrorsCliTest, AnEmptyTextIsNoName) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"generate", "", "-p", "x"},
+                                                    {"generate", "--model", "", "-p", "x"},
+                                                    {"generate", "--model=", "-p", "x"},
+                                                    {"generate", TinyModel(), "--session", "", "-p", "x"},
+                                                    {"models", "fetch", ""},
+                                                    {"models", "remove", ""},
+                                                    {"logits", TinyModel(), "--tokens", "1", "--out", ""}}) {
+    ExpectError(RunCommand(arguments), 2, "empty");
+  }
+  const CommandInput unset = {.environment = {"PRENORM_MODEL="}};
+  EXPECT_NE(RunCommand({"generate", "--print-config"}, unset).out.find("(built-in)"), std::string::npos);
 }
 
 TEST(ErrorsCliTest, PrintConfigNamesTheOriginOfEveryValue) {

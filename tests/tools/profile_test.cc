@@ -230,10 +230,9 @@ TEST(ProfileSvgTest, IsWellFormedAndHasItsParts) {
 }
 
 TEST(ProfileSvgTest, KindsHaveColoursOfTheirOwn) {
-  constexpr auto kKinds = static_cast<size_t>(OpKind::kCount);
   std::map<std::string, int> colors;
-  for (size_t kind = 0; kind < kKinds; ++kind) ++colors[KindColor(static_cast<OpKind>(kind))];
-  EXPECT_EQ(colors.size(), kKinds);
+  for (size_t kind = 0; kind < OpTotals::kKinds; ++kind) ++colors[KindColor(static_cast<OpKind>(kind))];
+  EXPECT_EQ(colors.size(), OpTotals::kKinds);
   EXPECT_EQ(HeatColor(0), "#00224e");
   EXPECT_EQ(HeatColor(1), "#fee838");
 }

@@ -37,21 +37,33 @@ int ExitCodeOf(StatusCode code) {
   return kExitOther;
 }
 
+const CommandInfo* g_command = nullptr;
+
+// `text` where the command has the option `name`.
+std::string IfItHas(const char* name, const char* text) {
+  for (const OptionSpec& spec : OptionTable()) {
+    if (g_command != nullptr && (spec.commands & g_command->command) != 0 && OptionName(spec) == name) return text;
+  }
+  return "";
+}
+
 // What to do, where a message does not say it.
-std::string_view HintOf(StatusCode code) {
+std::string HintOf(StatusCode code) {
   switch (code) {
     case StatusCode::kInvalidArgument:
-      return "prenorm COMMAND --help lists the options and what they take.";
+      return std::string("See: prenorm ") + (g_command == nullptr ? "" : g_command->name + std::string(" ")) + "--help";
     case StatusCode::kBadModel:
       return "Fetch or convert the model again: its files contradict each other, or are damaged.";
     case StatusCode::kUnsupported:
       return "prenorm models lists models that run here.";
     case StatusCode::kOutOfMemory:
-      return "Give a smaller context (-c), or close other programs.";
+      return "Close other programs, or take a smaller model" + IfItHas("context", " or context (-c)") + ".";
     case StatusCode::kContextFull:
-      return "Give a larger context (-c), a shorter prompt, or --truncate.";
+      return "Give a shorter text" + IfItHas("context", ", a larger context (-c)") +
+             IfItHas("truncate", ", or --truncate") + ".";
     case StatusCode::kTemplate:
-      return "Give another template (--chat-template), or use prenorm generate, which needs none.";
+      return IfItHas("chat-template",
+                     "Give another template (--chat-template), or use prenorm generate, which needs none.");
     case StatusCode::kNotFound:
       return "Check the path: it begins in the current folder unless it begins with /.";
     case StatusCode::kIo:
@@ -63,15 +75,20 @@ std::string_view HintOf(StatusCode code) {
 
 }  // namespace
 
+void SetCommand(const CommandInfo& info) { g_command = &info; }
+
+std::string Indented(std::string_view message) {
+  std::string text;
+  for (const char c : message) text += c == '\n' ? std::string("\n  ") : std::string(1, c);
+  return text;
+}
+
 int Fail(const Status& status) {
   if (status.code() != StatusCode::kCancelled) {
-    std::string text = Styled(Style::kError, "prenorm: ");
     std::string message = status.message();
     const bool complete = std::count(message.begin(), message.end(), '\n') >= 2;
-    if (const std::string_view hint = HintOf(status.code()); !complete && !hint.empty())
-      message.append("\n").append(hint);
-    for (char c : message) text += c == '\n' ? std::string("\n  ") : std::string(1, c);
-    Note(text);
+    if (const std::string hint = HintOf(status.code()); !complete && !hint.empty()) message += "\n" + hint;
+    Note(Styled(Style::kError, "prenorm: ") + Indented(message));
   }
   return ExitCodeOf(status.code());
 }
@@ -85,6 +102,11 @@ Status OutOfRange(const char* name, int64_t value, const std::string& range) {
   return Status(StatusCode::kInvalidArgument, std::string("An option is out of range.\n") + name + ": expected " +
                                                   range + ", found " + std::to_string(value) +
                                                   "\nGive a value in that range.");
+}
+
+Status CheckThreads(int64_t threads) {
+  if (threads >= 0 && threads <= 1024) return {};
+  return OutOfRange("--threads", threads, "0 (as many as may be used) to 1024");
 }
 
 }  // namespace prenorm::tools

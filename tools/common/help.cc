@@ -1,7 +1,7 @@
 // Lays out the options of a command by group.
 #include "tools/common/help.h"
 
-#include <algorithm>
+#include "tools/common/words.h"
 
 namespace prenorm::tools {
 namespace {
@@ -31,14 +31,18 @@ std::string Positionals(Command command) {
   for (const OptionSpec& spec : OptionTable()) {
     if ((spec.commands & command) == 0 || !IsPositional(spec)) continue;
     const bool needed = spec.default_text[0] == '\0' && ValueText(spec, Options()).empty();
-    text += needed ? std::string(" ") + spec.names : std::string(" [") + spec.names + "]";
+    const std::string name = spec.names + std::string(IsList(spec) ? "..." : "");
+    text += needed ? " " + name : " [" + name + "]";
   }
   return text;
 }
 
 }  // namespace
 
-std::string CommandHelp(const CommandInfo& info) {
+std::string CommandHelp(const CommandInfo& info, size_t width) {
+  constexpr size_t kNarrow = 70;
+  const size_t column = width < kNarrow ? 6 : 30;
+
   std::string text = std::string("prenorm ") + info.name + ": " + info.summary + "\n\nUsage:    prenorm " + info.name +
                      Positionals(info.command) + " [OPTION...]\nExample:  " + info.example + "\n";
   std::string group;
@@ -49,8 +53,12 @@ std::string CommandHelp(const CommandInfo& info) {
       text += "\n" + group + ":\n";
     }
     std::string heading = "  " + Heading(spec);
-    heading.resize(std::max<size_t>(heading.size() + 1, 30), ' ');
-    text += heading + spec.help + Notes(spec) + "\n";
+    if (heading.size() < column) {
+      heading.resize(column, ' ');
+    } else {
+      heading.append("\n").append(column, ' ');
+    }
+    text += heading + Wrapped(spec.help + Notes(spec), column, width) + "\n";
   }
   return text;
 }

@@ -1,6 +1,7 @@
 // Help texts, made from the option table.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 
@@ -19,7 +20,8 @@ struct CommandInfo {
 /// Every command, in the order of help. Help, man pages and completions are made from this and the option table.
 std::span<const CommandInfo> CommandTable();
 
-std::string CommandHelp(const CommandInfo& info);
+/// In lines of at most `width` columns; in narrow ones what an option does stands below its name.
+std::string CommandHelp(const CommandInfo& info, size_t width);
 std::string PrintedConfig(const CommandInfo& info, const ParsedOptions& parsed);
 
 }  // namespace prenorm::tools

@@ -76,15 +76,14 @@ Result<OpenedModel> OpenModel(const Options& options) {
   opened.model = std::move(model).value();
   opened.load_ns = static_cast<uint64_t>((Clock::now() - begin) / std::chrono::nanoseconds(1));
   if (!options.quiet) {
-    for (const std::string& warning : opened.model->warnings()) Note("prenorm: note: " + warning);
+    for (const std::string& warning : opened.model->warnings()) Note("prenorm: note: " + Indented(warning));
     for (const std::string& warning : opened.model->tokenizer().warnings()) Note("prenorm: note: " + warning);
   }
   return opened;
 }
 
 Result<std::unique_ptr<Session>> OpenSession(const OpenedModel& opened, const Options& options, size_t least_context) {
-  if (options.threads < 0 || options.threads > 1024)
-    return OutOfRange("--threads", options.threads, "0 (as many as may be used) to 1024");
+  if (Status status = CheckThreads(options.threads); !status.ok()) return status;
   if (options.context < 0) return OutOfRange("--context", options.context, "1 or more");
   const size_t longest = opened.model->config().max_seq_len;
   if (static_cast<uint64_t>(options.context) > longest) {

@@ -172,6 +172,8 @@ std::span<const OptionSpec> OptionTable();
 
 /// Whether an option is an argument without dashes in front.
 bool IsPositional(const OptionSpec& spec);
+/// Whether an option may be given several times, or takes several arguments.
+bool IsList(const OptionSpec& spec);
 /// Name without dashes, e.g. "max-new-tokens"; that of a positional in small letters.
 std::string OptionName(const OptionSpec& spec);
 /// The present value in words; the default if `options` is fresh.

@@ -23,7 +23,6 @@ std::vector<std::string> Split(const std::string& text, char separator) {
 }
 
 bool IsSwitch(const OptionSpec& spec) { return std::holds_alternative<bool Options::*>(spec.field); }
-bool IsList(const OptionSpec& spec) { return std::holds_alternative<std::vector<std::string> Options::*>(spec.field); }
 
 // Every name under which an option is understood: those of the table, and long ones with '_' as
 // Hugging Face writes them.
@@ -93,6 +92,11 @@ Status Assign(const OptionSpec& spec, const std::string& name, const std::string
       return Usage("An option has a value that it does not know.",
                    name + ": expected " + spec.choices + ", found '" + text + "'", "Choose one of these.");
     }
+  }
+  // In Options such a text is empty where nobody gave it.
+  if (text.empty() && std::holds_alternative<std::string Options::*>(spec.field)) {
+    return Usage("An option has no value.", name + ": expected a value, found an empty text",
+                 "Give one, or leave it out.");
   }
   if (std::visit(SetField{options, text}, spec.field)) return Status();
   return Usage("An option has a value of the wrong kind.",
@@ -197,6 +201,8 @@ const char* OriginName(Origin origin) {
   }
   return "unknown";
 }
+
+bool IsList(const OptionSpec& spec) { return std::holds_alternative<std::vector<std::string> Options::*>(spec.field); }
 
 bool IsPositional(const OptionSpec& spec) { return spec.names[0] != '-'; }
 

@@ -1,9 +1,11 @@
 // Terminal queries by isatty; colours by the conventions of no-color.org and CLICOLOR.
 #include "tools/common/terminal.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace prenorm::tools {
@@ -40,6 +42,17 @@ void Progress(std::string_view text) {
   if (!StderrIsTerminal()) return;
   const std::string line = "\r\033[K" + std::string(text);
   std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+size_t LineWidth() {
+  constexpr size_t kMost = 120;
+  const char* columns = std::getenv("COLUMNS");
+  if (const int wanted = columns == nullptr ? 0 : std::atoi(columns); wanted > 0) {
+    return std::min<size_t>(static_cast<size_t>(wanted), kMost);
+  }
+  winsize size{};
+  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? std::min<size_t>(size.ws_col, kMost) : 100;
 }
 
 bool StderrIsTerminal() { return isatty(STDERR_FILENO) == 1; }

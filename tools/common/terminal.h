@@ -1,6 +1,7 @@
 // What stderr may look like: notes, colours, and whether a person is watching.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,9 @@ void NotePart(std::string_view text);
 
 /// A line that the next one overwrites: progress, on a terminal only. Empty text clears it.
 void Progress(std::string_view text);
+
+/// Columns of a line on stdout: what COLUMNS says, else what the terminal has, else 100; at most 120, for reading.
+size_t LineWidth();
 
 bool StderrIsTerminal();
 bool StdinIsTerminal();

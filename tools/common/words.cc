@@ -1,4 +1,4 @@
-// Edit distance for the nearest name; decimal units for sizes.
+// Edit distance for the nearest name; decimal units for sizes; greedy lines.
 #include "tools/common/words.h"
 
 #include <algorithm>
@@ -33,6 +33,24 @@ std::string DidYouMean(std::string_view word, std::span<const std::string> candi
     }
   }
   return best;
+}
+
+std::string Wrapped(std::string_view text, size_t indent, size_t width) {
+  const size_t room = std::max<size_t>(width, indent + 2) - indent - 1;
+  std::string lines;
+  for (;;) {
+    if (text.size() <= room) return lines.append(text);
+    size_t end = text.rfind(' ', room), next = end + 1;  // A space in front of the last column that is left may go.
+    if (end == std::string_view::npos) {
+      const size_t bar = text.rfind('|', room - 1);
+      end = next = bar == std::string_view::npos ? std::min(text.find(' '), text.size()) : bar + 1;
+      if (next < text.size() && text[next] == ' ') ++next;
+    }
+    lines.append(text.substr(0, end)).append("\n");
+    text.remove_prefix(next);
+    if (text.empty()) return lines.substr(0, lines.size() - 1);
+    lines.append(indent, ' ');
+  }
 }
 
 std::string SizeText(uint64_t bytes) {

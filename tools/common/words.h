@@ -1,4 +1,4 @@
-// Words of messages: sizes, and what somebody may have meant.
+// Words of messages: sizes, lines, and what somebody may have meant.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,10 @@ namespace prenorm::tools {
 
 /// "1.2 GB", "98.4 MB".
 std::string SizeText(uint64_t bytes);
+
+/// `text` in lines that end before column `width`: the first begins at column `indent`, the others with as many spaces.
+/// Breaks at spaces, and behind '|' in words that no line holds.
+std::string Wrapped(std::string_view text, size_t indent, size_t width);
 
 /// The nearest of `candidates` if it is near enough to be what was meant; empty otherwise.
 std::string DidYouMean(std::string_view word, std::span<const std::string> candidates);

@@ -49,6 +49,7 @@ std::string Variables() {
       {"HF_ENDPOINT", "Address of the hub that prenorm models fetch asks, where it is not the public one."},
       {"HF_TOKEN", "Token for repositories of the hub that ask for one."},
       {"PIP_INDEX_URL", "Address of the package index that copies of the catalog's models come from."},
+      {"SSL_CERT_FILE", "File of the certificates that servers are checked by, where it is not the system's."},
       {"PRENORM_ONEDNN_LIBRARY", "The oneDNN library that is loaded for prompts of BF16 models; empty: none."},
       {"PRENORM_PROGRESS_DELAY", "Seconds before long work shows a bar on a terminal. Default: 1."},
       {"NO_COLOR, CLICOLOR_FORCE", "Never colours; colours also where the output is no terminal."},

@@ -68,14 +68,14 @@ std::string FindInHubFolder(const fs::path& folder, const std::string& part) {
   return later_part ? "" : first;
 }
 
-Result<std::string> CacheFolder(const char* name) {
+Result<std::string> CacheFolder(const char* name, const char* content) {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   if (cache != nullptr && *cache != '\0') return (fs::path(cache) / "prenorm" / name).string();
   const char* home = std::getenv("HOME");
   if (home != nullptr && *home != '\0') return (fs::path(home) / ".cache" / "prenorm" / name).string();
   return Status(StatusCode::kNotFound,
-                "There is no folder for models.\nXDG_CACHE_HOME, HOME: expected one of them, found none\n"
-                "Set one of them.");
+                std::string("There is no folder for ") + content +
+                    ".\nXDG_CACHE_HOME, HOME: expected one of them, found none\nSet one of them.");
 }
 
 }  // namespace
@@ -90,8 +90,8 @@ const CatalogModel* FindInCatalog(const std::string& name) {
   return nullptr;
 }
 
-Result<std::string> ModelFolder() { return CacheFolder("models"); }
-Result<std::string> PreparedFolder() { return CacheFolder("prepared"); }
+Result<std::string> ModelFolder() { return CacheFolder("models", "models"); }
+Result<std::string> PreparedFolder() { return CacheFolder("prepared", "prepared weights"); }
 
 std::string HubFolder(const std::string& folder, const std::string& id) {
   std::string name = id;

@@ -38,7 +38,7 @@ const CatalogModel* FindInCatalog(const std::string& name);
 /// ${XDG_CACHE_HOME:-~/.cache}/prenorm/models. Errors: kNotFound where neither variable is set.
 Result<std::string> ModelFolder();
 
-/// Beside it, .../prenorm/prepared: for LoadOptions::prepared_folder.
+/// Beside it, .../prenorm/prepared: for LoadOptions::prepared_folder. Errors: as ModelFolder.
 Result<std::string> PreparedFolder();
 
 /// The folder in the cache for the files of the hub's OWNER/NAME.

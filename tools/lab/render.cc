@@ -28,10 +28,11 @@ std::string Right(const std::string& text, size_t width) {
 }
 
 const char* SeriesColor(size_t series) {
-  constexpr OpKind kKinds[] = {OpKind::kNorm,      OpKind::kMatMul,     OpKind::kPack,
+  // Of the colours of a profile those that differ most come first.
+  constexpr OpKind kOrder[] = {OpKind::kNorm,      OpKind::kMatMul,     OpKind::kPack,
                                OpKind::kResidual,  OpKind::kActivation, OpKind::kRope,
                                OpKind::kAttention, OpKind::kEmbedding,  OpKind::kBarrier};
-  return KindColor(kKinds[series % std::size(kKinds)]);
+  return KindColor(kOrder[series % std::size(kOrder)]);
 }
 
 // Writes `text` in lines that fit the picture, from `y` downwards; returns where the next line goes.

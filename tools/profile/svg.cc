@@ -11,8 +11,7 @@
 namespace prenorm::tools {
 namespace {
 
-constexpr size_t kKinds = static_cast<size_t>(OpKind::kCount), kSites = static_cast<size_t>(OpSite::kCount);
-
+constexpr size_t kSites = OpTotals::kSites;
 constexpr double kLeft = 20, kRight = kSvgWidth - 20;
 constexpr size_t kMostBars = 16;
 
@@ -59,7 +58,7 @@ class Picture {
   void WholeBar(const ProfilePhase& phase) {
     y_ += 12;
     std::vector<std::pair<double, OpKind>> kinds;
-    for (size_t k = 0; k < kKinds; ++k) {
+    for (size_t k = 0; k < OpTotals::kKinds; ++k) {
       const auto kind = static_cast<OpKind>(k);
       if (const double share = ShareOf(phase, kind); share > 0) kinds.emplace_back(share, kind);
     }
