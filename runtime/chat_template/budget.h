@@ -25,6 +25,18 @@ class Budget {
     if (work_bytes_ > limits_.work_bytes) Exceeded("bytes of strings and lists", limits_.work_bytes);
   }
 
+  /// Bytes that are only run through, which is an eighth of the work.
+  void Read(uint64_t bytes) { Work(bytes / 8); }
+
+  /// A string of `wanted` bytes looked for in one of `bytes`: at worst it is compared at each place.
+  void Search(uint64_t bytes, uint64_t wanted) {
+    Read(bytes);
+    if (wanted <= bytes) Work((bytes - wanted + 1) * wanted / 32);
+  }
+
+  /// A name looked for among `names`.
+  void LookUp(uint64_t names) { Step(names / 64); }
+
   void CheckString(uint64_t bytes) const {
     if (bytes > limits_.string_bytes) Exceeded("bytes in one string", limits_.string_bytes);
   }

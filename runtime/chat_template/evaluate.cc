@@ -1,4 +1,6 @@
 // Expressions.
+#include <algorithm>
+
 #include "runtime/chat_template/filters.h"
 #include "runtime/chat_template/interpreter.h"
 #include "runtime/chat_template/markup.h"
@@ -83,6 +85,7 @@ Value Interpreter::Evaluate(const Expr& expr) {
 
 const Value* Interpreter::Lookup(std::string_view name) const {
   for (const Scope* scope = scope_.get(); scope != nullptr; scope = scope->parent.get()) {
+    budget_.LookUp(scope->variables.size());
     for (const auto& [key, value] : scope->variables) {
       if (key == name) return &value;
     }
@@ -106,7 +109,7 @@ Value Interpreter::EvaluateDict(const Expr& expr) {
   Dict dict;
   for (size_t i = 0; i + 1 < expr.items.size(); i += 2) {
     const Value key = Evaluate(*expr.items[i]);
-    dict.Set(key, Evaluate(*expr.items[i + 1]));
+    dict.Set(budget_, key, Evaluate(*expr.items[i + 1]));
   }
   return MakeDict(budget_, std::move(dict));
 }
@@ -133,6 +136,8 @@ Arguments Interpreter::EvaluateArguments(const Expr& expr) {
       if (dict == nullptr) TypeError("the argument behind ** must be a mapping");
       for (const auto& [key, item] : dict->entries) {
         if (!key.is_string()) TypeError("keywords must be strings");
+        budget_.Step();
+        budget_.Work(key.as_text()->size() + sizeof(item));
         arguments.named.emplace_back(key.as_text()->bytes(), item);
       }
     } else {
@@ -234,6 +239,7 @@ Values Interpreter::Iterate(const Value& value) {
 
 Value Interpreter::Attribute(const Value& object, std::string_view name) {
   RequireDefined(object);
+  budget_.Work(name.size());
   if (Object* instance = object.as_object()) {
     if (auto value = instance->Attribute(*this, name)) return std::move(*value);
   } else if (auto method = FindMethod(object, name)) {
@@ -252,22 +258,23 @@ Value Interpreter::Attribute(const Value& object, std::string_view name) {
 Value Interpreter::Subscript(const Value& object, const Value& key) {
   RequireDefined(object);
   if (const Dict* dict = object.as_dict(); dict != nullptr && !key.is_undefined()) {
-    if (const Value* value = dict->Find(key)) return *value;
+    if (const Value* value = dict->Find(budget_, key)) return *value;
   }
   if (const Text* name = key.as_text()) return Attribute(object, name->bytes());
   const auto index = key.ToInt();
   if (!index) return Value::Missing(Describe(object) + " has no such element");
   const chat_template::List* list = object.as_list();
-  const Text* text = object.as_text();
-  if ((list != nullptr && list->kind != ListKind::kGenerator && list->kind != ListKind::kView) || text != nullptr) {
-    const int64_t size = static_cast<int64_t>(list != nullptr ? list->items.size() : CountChars(text->bytes()));
+  if (list != nullptr && list->kind != ListKind::kGenerator && list->kind != ListKind::kView) {
+    const int64_t size = static_cast<int64_t>(list->items.size());
     const int64_t at = *index < 0 ? *index + size : *index;
-    if (at >= 0 && at < size) {
-      if (list != nullptr) return list->items[static_cast<size_t>(at)];
-      budget_.Work(text->size() / 16);  // Characters are found by counting.
-      const size_t begin = CharOffset(text->bytes(), static_cast<size_t>(at));
-      return LikeMarkup(object, Value(text->Substr(begin, Utf8Length(text->bytes()[begin]))));
-    }
+    if (at >= 0 && at < size) return list->items[static_cast<size_t>(at)];
+  }
+  if (const Text* text = object.as_text()) {
+    const std::string& bytes = text->bytes();
+    const size_t chars = *index < 0 ? -static_cast<size_t>(*index) : static_cast<size_t>(*index);
+    budget_.Work(std::min(chars, bytes.size()));  // They are counted from the nearer end.
+    const size_t begin = *index < 0 ? CharOffsetFromEnd(bytes, chars) : CharOffset(bytes, chars);
+    if (begin < bytes.size()) return LikeMarkup(object, Value(text->Substr(begin, Utf8Length(bytes[begin]))));
   }
   return Value::Missing(Describe(object) + " has no element " + std::to_string(*index));
 }

@@ -112,7 +112,7 @@ Interpreter::Signal Interpreter::ExecuteOne(const Stmt& stmt, TextBuilder& out) 
       ExecuteSetBlock(stmt);
       break;
     case StmtKind::kMacro:
-      scope_->Set(stmt.target.name, MakeMacro(stmt));
+      SetName(stmt.target.name, MakeMacro(stmt));
       break;
     case StmtKind::kCall:
       ExecuteCall(stmt, out);
@@ -240,6 +240,11 @@ Value Interpreter::MakeMacro(const Stmt& stmt) {
       ObjectPtr(std::make_shared<Macro>(stmt, stmt.kind == StmtKind::kCall ? "caller" : stmt.target.name, scope_)));
 }
 
+void Interpreter::SetName(std::string_view name, Value value) {
+  budget_.LookUp(scope_->variables.size());
+  scope_->Set(name, std::move(value));
+}
+
 void Interpreter::Assign(const Target& target, Value value) {
   if (!target.targets.empty()) {
     const Values parts = Iterate(value);
@@ -251,7 +256,7 @@ void Interpreter::Assign(const Target& target, Value value) {
     for (size_t i = 0; i < parts.size(); ++i) Assign(target.targets[i], parts[i]);
     return;
   }
-  if (target.member.empty()) return scope_->Set(target.name, std::move(value));
+  if (target.member.empty()) return SetName(target.name, std::move(value));
   const Value* object = Lookup(target.name);
   auto* space = object == nullptr ? nullptr : dynamic_cast<Namespace*>(object->as_object());
   if (space != nullptr) return space->Set(budget_, target.member, std::move(value));

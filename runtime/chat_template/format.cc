@@ -114,6 +114,7 @@ class PercentValues {
 
 Text PercentFormat(Budget& budget, const Text& format, const Value& values) {
   const std::string& bytes = format.bytes();
+  budget.Work(bytes.size());
   PercentValues source(values);
   TextBuilder out(budget);
   size_t plain = 0;
@@ -188,6 +189,7 @@ Text BraceFormat(Interpreter& in, const Text& format, const Arguments& arguments
     const bool number = !field.empty() && std::isdigit(static_cast<unsigned char>(field[0])) != 0;
     size_t digits = 0;
     const size_t index = field.empty() ? next++ : number ? ReadNumber(field, digits) : arguments.positional.size();
+    in.budget().LookUp(arguments.named.size());
     const Value* value = arguments.Find(index, field);
     if (value == nullptr) TypeError("the format has no value for '{" + field + "}'");
 

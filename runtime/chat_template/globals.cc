@@ -51,16 +51,16 @@ Dict Members(Interpreter& in, Arguments& arguments) {
   for (const Value& value : arguments.positional) {
     RequireDefined(value);
     if (const Dict* other = value.as_dict()) {
-      for (const auto& [key, item] : other->entries) dict.Set(key, item);
+      for (const auto& [key, item] : other->entries) dict.Set(in.budget(), key, item);
       continue;
     }
     for (const Value& pair : in.Iterate(value)) {
       const Values parts = in.Iterate(pair);
       if (parts.size() != 2) TypeError("expected pairs of key and value");
-      dict.Set(parts[0], parts[1]);
+      dict.Set(in.budget(), parts[0], parts[1]);
     }
   }
-  for (const auto& [name, value] : arguments.named) dict.Set(Value::String(name), value);
+  for (const auto& [name, value] : arguments.named) dict.Set(in.budget(), Value::String(name), value);
   return dict;
 }
 

@@ -25,18 +25,18 @@ Status AddMembers(Budget& budget, std::string_view json, const std::string& what
   if (dict == nullptr)
     return Status(StatusCode::kInvalidArgument,
                   what + ": expected a JSON object, found " + value->type_name() + "\nWrite {\"name\": value}.");
-  for (const auto& [key, member] : dict->entries) out.Set(key, member);
+  for (const auto& [key, member] : dict->entries) out.Set(budget, key, member);
   return Status();
 }
 
 // Reasoning comes under several names; transformers fills in the others.
-void AliasReasoning(Dict& message) {
+void AliasReasoning(Budget& budget, Dict& message) {
   for (const char* name : {"reasoning_content", "thinking", "reasoning"}) {
     const Value* found = message.Find(name);
     if (found == nullptr) continue;
     const Value reasoning = *found;
-    message.Set(Value::String("reasoning_content"), reasoning);
-    if (message.Find("thinking") == nullptr) message.Set(Value::String("thinking"), reasoning);
+    message.Set(budget, Value::String("reasoning_content"), reasoning);
+    if (message.Find("thinking") == nullptr) message.Set(budget, Value::String("thinking"), reasoning);
     return;
   }
 }
@@ -54,26 +54,26 @@ Result<Dict> MakeVariables(Budget& budget, const TemplateInput& input) {
   for (size_t i = 0; i < input.messages.size(); ++i) {
     const ChatMessage& message = input.messages[i];
     Dict members;
-    members.Set(Value::String("role"),
+    members.Set(budget, Value::String("role"),
                 IsKnownRole(message.role) ? Value::String(message.role) : Data(budget, message.role));
-    members.Set(Value::String("content"), Data(budget, message.content));
+    members.Set(budget, Value::String("content"), Data(budget, message.content));
     const std::string what = "fields of message " + std::to_string(i + 1);
     if (Status status = AddMembers(budget, message.fields, what, members); !status.ok()) return status;
     Dict dict;  // Without what is null, as in transformers.
     for (const auto& [key, member] : members.entries) {
-      if (!member.is_none()) dict.Set(key, member);
+      if (!member.is_none()) dict.Set(budget, key, member);
     }
-    AliasReasoning(dict);
+    AliasReasoning(budget, dict);
     messages.push_back(MakeDict(budget, std::move(dict)));
   }
   Dict variables;
-  variables.Set(Value::String("tools"), Value());
-  variables.Set(Value::String("documents"), Value());
-  if (input.bos_token) variables.Set(Value::String("bos_token"), Value::String(*input.bos_token));
-  if (input.eos_token) variables.Set(Value::String("eos_token"), Value::String(*input.eos_token));
+  variables.Set(budget, Value::String("tools"), Value());
+  variables.Set(budget, Value::String("documents"), Value());
+  if (input.bos_token) variables.Set(budget, Value::String("bos_token"), Value::String(*input.bos_token));
+  if (input.eos_token) variables.Set(budget, Value::String("eos_token"), Value::String(*input.eos_token));
   if (Status status = AddMembers(budget, input.arguments, "template arguments", variables); !status.ok()) return status;
-  variables.Set(Value::String("messages"), MakeList(budget, std::move(messages)));
-  variables.Set(Value::String("add_generation_prompt"), Value(input.add_generation_prompt));
+  variables.Set(budget, Value::String("messages"), MakeList(budget, std::move(messages)));
+  variables.Set(budget, Value::String("add_generation_prompt"), Value(input.add_generation_prompt));
   return variables;
 }
 

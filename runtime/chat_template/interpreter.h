@@ -86,6 +86,7 @@ class Interpreter {
   void Print(const Value& value, TextBuilder& out);
   void CheckOutput(const TextBuilder& out) const;
   void Assign(const Target& target, Value value);
+  void SetName(std::string_view name, Value value);
   Value MakeMacro(const Stmt& stmt);
   Text Capture(const Body& body);
   Values LoopItems(const Stmt& stmt, const Value& iterable);

@@ -164,7 +164,7 @@ Value Convert(Budget& budget, const element& json, size_t depth) {
       Dict dict;
       const simdjson::dom::object object = json.get_object().value_unsafe();
       for (const auto& [key, item] : object) {
-        dict.Set(Value::String(key, Origin::kData), Convert(budget, item, depth + 1));
+        dict.Set(budget, Value::String(key, Origin::kData), Convert(budget, item, depth + 1));
       }
       return MakeDict(budget, std::move(dict));
     }

@@ -75,10 +75,13 @@ Values Items(std::vector<Keyed> keyed) {
   return items;
 }
 
-Value Length(Interpreter&, const Value& value, Arguments& arguments) {
+Value Length(Interpreter& in, const Value& value, Arguments& arguments) {
   arguments.Expect("length", {});
   if (value.is_undefined()) return Value(int64_t{0});
-  if (const Text* text = value.as_text()) return Value(static_cast<int64_t>(CountChars(text->bytes())));
+  if (const Text* text = value.as_text()) {
+    in.budget().Read(text->size());
+    return Value(static_cast<int64_t>(CountChars(text->bytes())));
+  }
   if (const Dict* dict = value.as_dict()) return Value(static_cast<int64_t>(dict->entries.size()));
   const List* list = value.as_list();
   if (list == nullptr || list->kind == ListKind::kGenerator)
@@ -130,6 +133,7 @@ Value Default(Interpreter&, const Value& value, Arguments& arguments) {
 Value Attr(Interpreter& in, const Value& value, Arguments& arguments) {
   arguments.Expect("attr", {"name"});
   const std::string& name = arguments.String(0, "name").bytes();
+  in.budget().Work(name.size());
   if (value.as_dict() == nullptr) return in.Attribute(value, name);
   auto method = FindMethod(value, name);
   return method != nullptr ? std::move(*method) : Value::Missing("'dict object' has no attribute '" + name + "'");
@@ -173,8 +177,8 @@ Value Unique(Interpreter& in, const Value& value, Arguments& arguments) {
   Dict seen;
   Values items;
   for (Keyed& entry : WithKeys(in, value, arguments.Find(1, "attribute"), arguments.Bool(0, "case_sensitive", false))) {
-    if (seen.Find(entry.key) != nullptr) continue;
-    seen.Set(entry.key, Value());
+    if (seen.Find(in.budget(), entry.key) != nullptr) continue;
+    seen.Set(in.budget(), entry.key, Value());
     items.push_back(std::move(entry.item));
   }
   return in.List(std::move(items), ListKind::kGenerator);

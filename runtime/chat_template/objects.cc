@@ -33,7 +33,8 @@ Value CyclerReset(Interpreter&, const Value& self, Arguments&) {
 
 }  // namespace
 
-std::unique_ptr<Value> Namespace::Attribute(Interpreter&, std::string_view name) {
+std::unique_ptr<Value> Namespace::Attribute(Interpreter& in, std::string_view name) {
+  in.budget().LookUp(members_.size());
   for (const auto& [key, value] : members_) {
     if (key == name) return Box(value);
   }
@@ -43,6 +44,7 @@ std::unique_ptr<Value> Namespace::Attribute(Interpreter&, std::string_view name)
 void Namespace::Set(Budget& budget, std::string_view name, Value value) {
   if (name.starts_with('_'))
     TypeError("a namespace cannot hold '" + std::string(name) + "': it begins with an underscore");
+  budget.LookUp(members_.size());
   for (auto& [key, old] : members_) {
     if (key == name) {
       old = std::move(value);
@@ -62,6 +64,7 @@ Value Macro::Call(Interpreter& in, Arguments& arguments) {
   auto scope = std::make_shared<Scope>();
   scope->parent = scope_;
   const std::vector<Parameter>& parameters = stmt_.parameters;
+  in.budget().LookUp(parameters.size() * (parameters.size() + arguments.named.size()));
   const auto known = [&](const std::string& name) {
     return std::any_of(parameters.begin(), parameters.end(), [&](const Parameter& p) { return p.name == name; });
   };
@@ -70,7 +73,7 @@ Value Macro::Call(Interpreter& in, Arguments& arguments) {
     if (name == "caller" && stmt_.uses_caller) {
       scope->Set("caller", value);
     } else if (!known(name)) {
-      keywords.Set(Value::String(name), value);
+      keywords.Set(in.budget(), Value::String(name), value);
     }
   }
   const Position at = in.at();

@@ -148,7 +148,7 @@ Value Escaped(Budget& budget, const Value& values) {
   Dict escaped;
   for (const auto& [key, item] : dict->entries) {
     const Text* text = item.as_text();
-    escaped.Set(key, text != nullptr ? Value(AsMarkup(budget, *text)) : item);
+    escaped.Set(budget, key, text != nullptr ? Value(AsMarkup(budget, *text)) : item);
   }
   return MakeDict(budget, std::move(escaped));
 }
@@ -226,13 +226,13 @@ bool Contains(Budget& budget, const Value& container, const Value& item) {
   if (const Text* text = container.as_text()) {
     if (!item.is_string())
       TypeError(std::string("'in <string>' requires string as left operand, not ") + item.type_name());
-    budget.Work(text->size() / 16);
+    budget.Search(text->size(), item.as_text()->size());
     return text->bytes().find(item.as_text()->bytes()) != std::string::npos;
   }
   if (const List* list = container.as_list()) {
     return std::any_of(list->items.begin(), list->items.end(), [&](const Value& v) { return Equal(budget, v, item); });
   }
-  if (const Dict* dict = container.as_dict()) return !item.is_undefined() && dict->Find(item) != nullptr;
+  if (const Dict* dict = container.as_dict()) return !item.is_undefined() && dict->Find(budget, item) != nullptr;
   TypeError(std::string("argument of type '") + container.type_name() + "' is not iterable");
 }
 

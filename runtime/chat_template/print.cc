@@ -139,7 +139,10 @@ void PrintTo(TextBuilder& out, const Value& value) {
 }
 
 Text Str(Budget& budget, const Value& value) {
-  if (const Text* text = value.as_text()) return *text;
+  if (const Text* text = value.as_text()) {
+    budget.Work(text->size());
+    return *text;
+  }
   TextBuilder out(budget);
   PrintTo(out, value);
   return out.Take();

@@ -62,6 +62,7 @@ Values SplitText(Budget& budget, const Text& text, std::string_view separator, i
   budget.Work(text.size());
   if (separator.empty()) return SplitAtSpace(budget, text, most, from_right);
   const std::string_view bytes = text.bytes();
+  budget.Search(bytes.size(), separator.size());
   Parts parts(budget, text);
   size_t begin = 0;
   size_t end = bytes.size();
@@ -99,6 +100,7 @@ Values SplitTextLines(Budget& budget, const Text& text, bool keep_ends) {
 
 Text ReplaceText(Budget& budget, const Text& text, const Text& from, const Text& to, int64_t limit) {
   const std::string& bytes = text.bytes();
+  budget.Search(bytes.size(), from.size());
   TextBuilder out(budget);
   size_t done = 0;
   size_t at = 0;

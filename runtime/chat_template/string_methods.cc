@@ -23,7 +23,9 @@ Value Strip(Interpreter& in, const Value& self, Arguments& arguments) {
   in.budget().Work(text.size());
   const Value* chars = arguments.Find(0, "chars");
   if (chars == nullptr || chars->is_none()) return Part(text, TrimSpace(text.bytes(), side));
-  return Part(text, TrimChars(text.bytes(), arguments.String(0, "chars").bytes(), side));
+  const std::string& dropped = arguments.String(0, "chars").bytes();
+  in.budget().Work(16 * dropped.size());
+  return Part(text, TrimChars(text.bytes(), dropped, side));
 }
 
 template <bool from_right>
@@ -49,6 +51,7 @@ Value Partition(Interpreter& in, const Value& self, Arguments& arguments) {
   const Text& separator = arguments.String(0, "sep");
   if (separator.empty()) TypeError("empty separator");
   in.budget().Work(text.size());
+  in.budget().Search(text.size(), separator.size());
   const size_t at = from_right ? text.bytes().rfind(separator.bytes()) : text.bytes().find(separator.bytes());
   if (at == std::string::npos) {
     const Value empty{Text()};
@@ -59,7 +62,9 @@ Value Partition(Interpreter& in, const Value& self, Arguments& arguments) {
 }
 
 // The part of the text that the arguments `start` and `end` choose.
-Range Window(const Text& text, const Arguments& arguments) {
+Range Window(Budget& budget, const Text& text, const Arguments& arguments) {
+  if (arguments.Find(1, "start") == nullptr && arguments.Find(2, "end") == nullptr) return {0, text.size()};
+  budget.Work(text.size());
   const int64_t size = static_cast<int64_t>(CountChars(text.bytes()));
   const auto clamp = [&](int64_t at) {
     return std::clamp<int64_t>(at < 0 ? (at < -size ? 0 : at + size) : at, 0, size);
@@ -76,7 +81,7 @@ std::string_view ViewOf(const Text& text, Range range) {
 template <bool at_start>
 Value Affix(Interpreter& in, const Value& self, Arguments& arguments) {
   arguments.Expect(at_start ? "startswith" : "endswith", {"affix", "start", "end"});
-  const std::string_view view = ViewOf(Self(self), Window(Self(self), arguments));
+  const std::string_view view = ViewOf(Self(self), Window(in.budget(), Self(self), arguments));
   const Value& affix = arguments.Get(0, "affix");
   const List* several = affix.as_list();
   const Values choices = several != nullptr && several->kind == ListKind::kTuple ? several->items : Values{affix};
@@ -84,6 +89,7 @@ Value Affix(Interpreter& in, const Value& self, Arguments& arguments) {
     RequireDefined(choice);
     if (!choice.is_string()) TypeError(std::string("the prefix or suffix must be a string, not ") + choice.type_name());
     const std::string& bytes = choice.as_text()->bytes();
+    in.budget().Read(bytes.size());
     if (at_start ? view.starts_with(bytes) : view.ends_with(bytes)) return Value(true);
   }
   in.budget().Step(choices.size());
@@ -94,10 +100,10 @@ template <bool from_right, bool must_be_there>
 Value Find(Interpreter& in, const Value& self, Arguments& arguments) {
   arguments.Expect("find", {"sub", "start", "end"});
   const Text& text = Self(self);
-  in.budget().Work(text.size());
-  const Range window = Window(text, arguments);
+  const Range window = Window(in.budget(), text, arguments);
   const std::string_view view = ViewOf(text, window);
   const std::string& wanted = arguments.String(0, "sub").bytes();
+  in.budget().Search(view.size(), wanted.size());
   const size_t at = from_right ? view.rfind(wanted) : view.find(wanted);
   if (at == std::string_view::npos) {
     if (must_be_there) TypeError("substring not found");
@@ -109,9 +115,9 @@ Value Find(Interpreter& in, const Value& self, Arguments& arguments) {
 Value Count(Interpreter& in, const Value& self, Arguments& arguments) {
   arguments.Expect("count", {"sub", "start", "end"});
   const Text& text = Self(self);
-  in.budget().Work(text.size());
-  const std::string_view view = ViewOf(text, Window(text, arguments));
+  const std::string_view view = ViewOf(text, Window(in.budget(), text, arguments));
   const std::string& wanted = arguments.String(0, "sub").bytes();
+  in.budget().Search(view.size(), wanted.size());
   if (wanted.empty()) return Value(static_cast<int64_t>(CountChars(view) + 1));
   int64_t count = 0;
   for (size_t at = view.find(wanted); at != std::string_view::npos; at = view.find(wanted, at + wanted.size())) ++count;
@@ -154,10 +160,11 @@ Value TitleMethod(Interpreter& in, const Value& self, Arguments& arguments) {
 }
 
 template <bool at_start>
-Value RemoveAffix(Interpreter&, const Value& self, Arguments& arguments) {
+Value RemoveAffix(Interpreter& in, const Value& self, Arguments& arguments) {
   arguments.Expect(at_start ? "removeprefix" : "removesuffix", {"affix"});
   const Text& text = Self(self);
   const std::string& affix = arguments.String(0, "affix").bytes();
+  in.budget().Work(text.size());
   if (at_start) return text.bytes().starts_with(affix) ? Part(text, {affix.size(), text.size()}) : self;
   return text.bytes().ends_with(affix) ? Part(text, {0, text.size() - affix.size()}) : self;
 }

@@ -8,6 +8,16 @@
 #include "runtime/tokenizer/utf8.h"
 
 namespace prenorm::chat_template {
+namespace {
+
+// Where the character before `end` begins.
+size_t Before(std::string_view text, size_t end) {
+  do --end;
+  while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80);
+  return end;
+}
+
+}  // namespace
 
 size_t Text::RunAt(size_t offset) const {
   const auto it =
@@ -51,6 +61,12 @@ size_t CharOffset(std::string_view text, size_t index) {
   return offset;
 }
 
+size_t CharOffsetFromEnd(std::string_view text, size_t index) {
+  size_t offset = text.size();
+  for (; index > 0 && offset > 0; --index) offset = Before(text, offset);
+  return index > 0 ? std::string_view::npos : offset;
+}
+
 bool IsPythonSpace(char32_t c) { return IsWhiteSpace(c) || (c >= 0x1C && c <= 0x1F); }
 
 bool IsPythonWord(char32_t c) {
@@ -60,13 +76,6 @@ bool IsPythonWord(char32_t c) {
 }
 
 namespace {
-
-// Where the character before `end` begins.
-size_t Before(std::string_view text, size_t end) {
-  do --end;
-  while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80);
-  return end;
-}
 
 template <typename Predicate>
 Range Trim(std::string_view text, Side side, const Predicate& drops) {
@@ -92,7 +101,8 @@ Range TrimSpace(std::string_view text, Side side) { return Trim(text, side, IsPy
 Range TrimChars(std::string_view text, std::string_view chars, Side side) {
   std::u32string set;
   for (size_t at = 0; at < chars.size();) set.push_back(NextChar(chars, &at));
-  return Trim(text, side, [&](char32_t c) { return set.find(c) != std::u32string::npos; });
+  std::sort(set.begin(), set.end());
+  return Trim(text, side, [&](char32_t c) { return std::binary_search(set.begin(), set.end(), c); });
 }
 
 }  // namespace prenorm::chat_template

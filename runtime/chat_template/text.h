@@ -89,6 +89,8 @@ class TextBuilder {
 size_t CountChars(std::string_view text);
 /// Offset of the character with this index; the size for the index behind the last.
 size_t CharOffset(std::string_view text, size_t index);
+/// The same counted from the end, where 1 is the last; npos where there are not that many.
+size_t CharOffsetFromEnd(std::string_view text, size_t index);
 
 /// White space as Python's str.isspace has it: Unicode's, and the four information separators.
 bool IsPythonSpace(char32_t c);

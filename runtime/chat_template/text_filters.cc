@@ -22,9 +22,10 @@ Value Trim(Interpreter& in, const Value& value, Arguments& arguments) {
   arguments.Expect("trim", {"chars"});
   const Text text = TextOf(in, value);
   const Value* chars = arguments.Find(0, "chars");
-  const Range range = chars == nullptr || chars->is_none()
-                          ? TrimSpace(text.bytes(), Side::kBoth)
-                          : TrimChars(text.bytes(), arguments.String(0, "chars").bytes(), Side::kBoth);
+  const bool space = chars == nullptr || chars->is_none();
+  if (!space) in.budget().Work(16 * arguments.String(0, "chars").size());
+  const Range range = space ? TrimSpace(text.bytes(), Side::kBoth)
+                            : TrimChars(text.bytes(), arguments.String(0, "chars").bytes(), Side::kBoth);
   return LikeMarkup(value, Value(text.Substr(range.begin, range.end - range.begin)));
 }
 
@@ -132,7 +133,7 @@ Value Format(Interpreter& in, const Value& value, Arguments& arguments) {
   Value values = in.List(arguments.positional, ListKind::kTuple);
   if (!arguments.named.empty()) {
     Dict dict;
-    for (const auto& [name, item] : arguments.named) dict.Set(Value::String(name), item);
+    for (const auto& [name, item] : arguments.named) dict.Set(in.budget(), Value::String(name), item);
     values = MakeDict(in.budget(), std::move(dict));
   }
   return Arithmetic(in.budget(), Operator::kMod, value.is_string() ? value : Value(TextOf(in, value)), values);
@@ -159,6 +160,7 @@ Value ToJson(Interpreter& in, const Value& value, Arguments& arguments) {
   style.sort_keys = arguments.Bool(3, "sort_keys", false);
   if (const Value* indent = arguments.Find(1, "indent"); indent != nullptr && !indent->is_none()) {
     if (const Text* text = indent->as_text()) {
+      in.budget().Work(text->size());
       style.indent = text->bytes();
     } else {
       const int64_t width = arguments.Int(1, "indent", 0);
@@ -170,6 +172,7 @@ Value ToJson(Interpreter& in, const Value& value, Arguments& arguments) {
   if (const Value* separators = arguments.Find(2, "separators"); separators != nullptr && !separators->is_none()) {
     const Values both = in.Iterate(*separators);
     if (both.size() != 2 || !both[0].is_string() || !both[1].is_string()) TypeError("separators must be two strings");
+    in.budget().Work(both[0].as_text()->size() + both[1].as_text()->size());
     style.item_separator = both[0].as_text()->bytes();
     style.key_separator = both[1].as_text()->bytes();
   }
@@ -199,7 +202,7 @@ Value Truncated(double number, const Value& otherwise) {
   return std::fabs(number) < 9.2e18 ? Value(static_cast<int64_t>(number)) : otherwise;
 }
 
-Value Int(Interpreter&, const Value& value, Arguments& arguments) {
+Value Int(Interpreter& in, const Value& value, Arguments& arguments) {
   arguments.Expect("int", {"default", "base"});
   RequireDefined(value);
   const Value* given = arguments.Find(0, "default");
@@ -210,6 +213,7 @@ Value Int(Interpreter&, const Value& value, Arguments& arguments) {
   const Text* text = value.as_text();
   if (text == nullptr) return otherwise;
   if (base < 2 || base > 36) return otherwise;
+  in.budget().Work(2 * text->size());
   std::string digits = Stripped(*text);
   const std::string prefix = base == 16 ? "0x" : base == 8 ? "0o" : base == 2 ? "0b" : "";
   if (!prefix.empty() && digits.starts_with(prefix)) digits.erase(0, 2);
@@ -221,12 +225,13 @@ Value Int(Interpreter&, const Value& value, Arguments& arguments) {
   return number ? Truncated(*number, otherwise) : otherwise;
 }
 
-Value Float(Interpreter&, const Value& value, Arguments& arguments) {
+Value Float(Interpreter& in, const Value& value, Arguments& arguments) {
   arguments.Expect("float", {"default"});
   RequireDefined(value);
   if (value.is_number()) return Value(value.ToDouble());
   const Value* otherwise = arguments.Find(0, "default");
   if (const Text* text = value.as_text()) {
+    in.budget().Work(text->size());
     if (const auto number = ReadFloat(*text)) return Value(*number);
   }
   return otherwise != nullptr ? *otherwise : Value(0.0);

@@ -91,8 +91,11 @@ bool Value::SameObject(const Value& other) const {
   return false;
 }
 
-std::string HashKey(const Value& key) {
-  if (const Text* text = key.as_text()) return "s" + text->bytes();
+std::string HashKey(Budget& budget, const Value& key) {
+  if (const Text* text = key.as_text()) {
+    budget.Work(text->size());
+    return "s" + text->bytes();
+  }
   if (key.is_none()) return "n";
   if (key.is_number()) {
     const double number = key.ToDouble();
@@ -104,7 +107,9 @@ std::string HashKey(const Value& key) {
   if (const List* list = key.as_list(); list != nullptr && list->kind == ListKind::kTuple) {
     std::string out = "t";
     for (const Value& item : list->items) {
-      const std::string part = HashKey(item);
+      const std::string part = HashKey(budget, item);
+      budget.Step();
+      budget.Work(part.size());
       out += std::to_string(part.size()) + ":" + part;
       if (out.size() > kMaxKeyBytes) Budget::Exceeded("bytes in a key", kMaxKeyBytes);
     }
@@ -113,8 +118,8 @@ std::string HashKey(const Value& key) {
   TypeError(std::string("unhashable type: '") + key.type_name() + "'");
 }
 
-const Value* Dict::Find(const Value& key) const {
-  const auto it = index.find(HashKey(key));
+const Value* Dict::Find(Budget& budget, const Value& key) const {
+  const auto it = index.find(HashKey(budget, key));
   return it == index.end() ? nullptr : &entries[it->second].second;
 }
 
@@ -123,8 +128,8 @@ const Value* Dict::Find(std::string_view key) const {
   return it == index.end() ? nullptr : &entries[it->second].second;
 }
 
-void Dict::Set(const Value& key, Value value) {
-  const auto [it, added] = index.emplace(HashKey(key), entries.size());
+void Dict::Set(Budget& budget, const Value& key, Value value) {
+  const auto [it, added] = index.emplace(HashKey(budget, key), entries.size());
   if (added) {
     entries.emplace_back(key, std::move(value));
   } else {
@@ -140,7 +145,12 @@ bool Equal(Budget& budget, const Value& a, const Value& b) {
     return x && y ? *x == *y : a.ToDouble() == b.ToDouble();
   }
   if (a.is_undefined() && b.is_undefined()) return true;
-  if (const Text* x = a.as_text()) return b.is_string() && x->bytes() == b.as_text()->bytes();
+  if (const Text* x = a.as_text()) {
+    const Text* y = b.as_text();
+    if (y == nullptr || x->size() != y->size()) return false;
+    budget.Read(x->size());
+    return x->bytes() == y->bytes();
+  }
   if (const List* x = a.as_list()) {
     const List* y = b.as_list();
     if (y == nullptr || x == y) return x == y;
@@ -152,7 +162,7 @@ bool Equal(Budget& budget, const Value& a, const Value& b) {
     const Dict* y = b.as_dict();
     if (y == nullptr || x == y || x->entries.size() != y->entries.size()) return x == y;
     return std::all_of(x->entries.begin(), x->entries.end(), [&](const auto& entry) {
-      const Value* other = y->Find(entry.first);
+      const Value* other = y->Find(budget, entry.first);
       return other != nullptr && Equal(budget, entry.second, *other);
     });
   }
@@ -168,7 +178,10 @@ bool Less(Budget& budget, const Value& a, const Value& b) {
     const auto y = b.ToInt();
     return x && y ? *x < *y : a.ToDouble() < b.ToDouble();
   }
-  if (a.is_string() && b.is_string()) return a.as_text()->bytes() < b.as_text()->bytes();  // UTF-8 sorts by code point.
+  if (a.is_string() && b.is_string()) {
+    budget.Read(std::min(a.as_text()->size(), b.as_text()->size()));
+    return a.as_text()->bytes() < b.as_text()->bytes();  // UTF-8 sorts by code point.
+  }
   const List* x = a.as_list();
   const List* y = b.as_list();
   if (x != nullptr && y != nullptr && x->kind == y->kind &&

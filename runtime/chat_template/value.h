@@ -48,9 +48,9 @@ struct Dict {
   std::unordered_map<std::string, size_t> index;  ///< HashKey to entry.
   size_t depth = 1;
 
-  const Value* Find(const Value& key) const;
+  const Value* Find(Budget& budget, const Value& key) const;
   const Value* Find(std::string_view key) const;
-  void Set(const Value& key, Value value);
+  void Set(Budget& budget, const Value& key, Value value);
 };
 
 /// Anything callable or with state: functions, macros, namespaces, the loop variable.
@@ -132,7 +132,7 @@ class Value {
 };
 
 /// Equal for equal keys (1, 1.0 and True are one key), also for tuples of keys. Throws for what cannot be a key.
-std::string HashKey(const Value& key);
+std::string HashKey(Budget& budget, const Value& key);
 
 /// Python's ==. Whoever wrote a string does not matter.
 bool Equal(Budget& budget, const Value& a, const Value& b);

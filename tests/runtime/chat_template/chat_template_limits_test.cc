@@ -1,6 +1,8 @@
 // Each limit, reached and exceeded; and templates made to exhaust a host.
 #include "runtime/chat_template/template.h"
 
+#include <pthread.h>
+
 #include <ctime>
 #include <memory>
 #include <string>
@@ -153,14 +155,97 @@ TEST(ChatTemplateLimitsTest, SharedAndCyclicValuesEnd) {
   EXPECT_TRUE(
       StatusOf("{% set ns = namespace() %}{% set ns.me = ns %}{% set ns.l = [ns] %}{{ ns.me.me.l[0].x }}").ok());
   EXPECT_TRUE(StatusOf("{% set ns = namespace() %}{% macro m() %}{{ ns.m }}{% endmacro %}{% set ns.m = m %}").ok());
-  EXPECT_TRUE(StatusOf("{% set top = namespace(x=0) %}{% for i in range(90000) %}{% set n = namespace(x=top.x) %}"
-                       "{% set top.x = n %}{% endfor %}")
-                  .ok())
-      << "a long chain is freed without recursion";
-  EXPECT_TRUE(StatusOf("{% set ns = namespace(l=none) %}{% for i in range(90000) %}{% for x in [1] %}"
-                       "{% if loop.changed(ns.l) %}{% endif %}{% set ns.l = loop %}{% endfor %}{% endfor %}")
-                  .ok())
-      << "a chain of loops too";
+}
+
+// On a stack that holds no recursion along the chain.
+TEST(ChatTemplateLimitsTest, LongChainsAreFreedWithoutRecursion) {
+  const auto chain = [](const std::string& link, const std::string& before = "") {
+    return before + "{% set ns = namespace(x=1) %}{% for i in range(30000) %}" + link + "{% endfor %}";
+  };
+  const std::string sources[] = {
+      chain("{% set n = namespace(x=ns.x) %}{% set ns.x = n %}"),
+      chain("{% set y = ns.x %}{% macro m() %}{{ y }}{% endmacro %}{% set ns.x = m %}"),
+      chain("{% with y = ns.x %}{% macro m() %}{{ y }}{% endmacro %}{% set ns.x = m %}{% endwith %}"),
+      chain("{% macro m(y=ns.x) %}{% macro k() %}{{ y }}{% endmacro %}{% set ns.x = k %}{% endmacro %}{{ m() }}"),
+      chain("{% set y = ns.x %}{% call keep() %}{{ y }}{% endcall %}",
+            "{% macro keep() %}{% set ns.x = caller %}{% endmacro %}"),
+      chain("{% set y = ns.x %}{% for z in [1] recursive %}{% set ns.x = loop %}{% endfor %}"),
+      chain("{% for z in [1] %}{% if loop.changed(ns.x) %}{% endif %}{% set ns.x = loop %}{% endfor %}"),
+      chain("{% for z in [1] %}{% if loop.changed(ns.x) %}{% endif %}{% set ns.x = loop.changed %}{% endfor %}"),
+  };
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, 512 * 1024), 0);
+  for (const std::string& source : sources) {
+    pthread_t thread;
+    const auto render = [](void* text) -> void* {
+      const Status status = StatusOf(*static_cast<const std::string*>(text));
+      EXPECT_TRUE(status.ok()) << *static_cast<const std::string*>(text) << status.message();
+      return nullptr;
+    };
+    ASSERT_EQ(pthread_create(&thread, &attributes, render, const_cast<std::string*>(&source)), 0);
+    pthread_join(thread, nullptr);
+  }
+  pthread_attr_destroy(&attributes);
+}
+
+// None of these makes much, but each looks at much, again and again.
+TEST(ChatTemplateLimitsTest, ReadingCosts) {
+  const std::string texts =
+      "{% set s = ('a' * 1000) * 1000 %}{% set t = ('a' * 1000) * 1000 %}{% set half = ('a' * 500) * 1000 + 'b' %}"
+      "{% set d = {'k': 1} %}{% set ns = namespace(key=('k',)) %}"
+      "{% for i in range(14) %}{% set ns.key = (ns.key, ns.key) %}{% endfor %}";
+  Limits limits;
+  limits.work_bytes = uint64_t{1} << 24;
+  limits.steps = 50000;
+  for (const char* expression : {"s == t",
+                                 "s < t",
+                                 "s in d",
+                                 "d[s]",
+                                 "d.get(s)",
+                                 "d | attr(s)",
+                                 "d[ns.key]",
+                                 "half in s",
+                                 "s.find(half)",
+                                 "s.rfind(half)",
+                                 "s.count(half)",
+                                 "s.split(half)",
+                                 "s.rsplit(half)",
+                                 "s.replace(half, '')",
+                                 "s.partition(half)",
+                                 "s.strip(half)",
+                                 "s | trim(half)",
+                                 "s.startswith('b', 1)",
+                                 "s.startswith(t)",
+                                 "s.removeprefix('a')",
+                                 "s | length",
+                                 "s | wordcount",
+                                 "s is upper",
+                                 "s.istitle()",
+                                 "s | int",
+                                 "s | float",
+                                 "s | safe",
+                                 "s | truncate(10)",
+                                 "s | striptags",
+                                 "1 | tojson(indent=s)",
+                                 "s[-1000000]",
+                                 "s % ()",
+                                 "s.format()"}) {
+    ExpectLimit(
+        StatusOf(texts + "{% for i in range(10000) %}{% if " + expression + " %}{% endif %}{% endfor %}", limits),
+        "the template needs more than");
+  }
+  EXPECT_TRUE(
+      StatusOf(texts + "{% for i in range(10000) %}{{ s[0] }}{{ s[-1] }}{{ s.endswith('b') }}{% endfor %}").ok())
+      << "what is near an end is found there";
+  limits.steps = 200000;
+  std::string names;
+  for (int i = 0; i < 3000; ++i) names += "{% set a" + std::to_string(i) + " = 1 %}";
+  ExpectLimit(StatusOf(names + "{% for i in range(10000) %}{{ b }}{% endfor %}", limits), "steps");
+  const std::string members = "{% set d = dict((range(3000) | join(' ')).split(' ') | batch(2)) %}";
+  limits.steps = 100000;
+  EXPECT_TRUE(StatusOf(members + "{% set n = namespace(**d) %}", limits).ok());
+  ExpectLimit(StatusOf(members + "{% for i in range(9) %}{% set n = namespace(**d) %}{% endfor %}", limits), "steps");
 }
 
 /// Tells when nothing holds it any longer.
