@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -33,6 +34,30 @@ T Take(Result<T> result) {
   if (!result.ok()) throw StatusError(result.status());
   return std::move(result).value();
 }
+
+/// Calls functions of Python from work that runs without the GIL. What one raises ends the work and comes out of it.
+class Callbacks {
+ public:
+  /// call(), true or false; false once something was raised.
+  template <class Call>
+  bool operator()(const Call& call) {
+    if (raised_) return false;
+    const nanobind::gil_scoped_acquire gil;
+    try {
+      return call();
+    } catch (...) {
+      raised_ = std::current_exception();
+      return false;
+    }
+  }
+  /// With the GIL, when the work is done.
+  void Rethrow() const {
+    if (raised_) std::rethrow_exception(raised_);
+  }
+
+ private:
+  std::exception_ptr raised_;
+};
 
 /// Ends one call: every call that computes has its own, so that a late cancellation hits no later call.
 struct CancelFlag {

@@ -4,7 +4,6 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/string.h>
 
-#include <exception>
 #include <functional>
 #include <string>
 
@@ -16,28 +15,18 @@ namespace nb = nanobind;
 namespace prenorm::python {
 namespace {
 
-// The callbacks take the GIL for themselves; what one raises ends the transfer and comes out of it.
 std::string Fetch(const std::string& name, const std::function<void(std::string)>& note,
                   const std::function<bool(std::string, double)>& progress, const CancelFlag& cancel) {
-  std::exception_ptr raised;
-  const auto guarded = [&raised](const auto& call) {
-    const nb::gil_scoped_acquire gil;
-    try {
-      return call();
-    } catch (...) {
-      raised = std::current_exception();
-      return false;
-    }
-  };
+  Callbacks callbacks;
   tools::FetchOptions options;
   options.note = [&](const std::string& text) {
-    guarded([&] {
+    callbacks([&] {
       note(text);
       return true;
     });
   };
   options.watch.progress = [&](const std::string& file, double share) {
-    return !raised && guarded([&] { return progress(file, share); });
+    return callbacks([&] { return progress(file, share); });
   };
   options.watch.cancelled = [&] { return cancel.set.load(); };
   Result<std::string> path = Status();
@@ -45,7 +34,7 @@ std::string Fetch(const std::string& name, const std::function<void(std::string)
     const nb::gil_scoped_release no_gil;
     path = tools::FetchModel(name, options);
   }
-  if (raised) std::rethrow_exception(raised);
+  callbacks.Rethrow();
   return Take(std::move(path));
 }
 

@@ -24,27 +24,18 @@ namespace {
 using ProgressFunction = std::optional<std::function<bool(float)>>;
 using Message = std::tuple<std::string, std::string, std::string>;  // Role, content, further fields as JSON.
 
-// The callback takes the GIL for itself; what it raises stops the loading and comes out of it.
 template <class LoadIt>
 PyModel LoadModel(LoadOptions options, const ProgressFunction& progress, const LoadIt& load_it) {
-  std::exception_ptr raised;
+  Callbacks callbacks;
   if (progress) {
-    options.progress = [&progress, &raised](float share) {
-      const nb::gil_scoped_acquire gil;
-      try {
-        return (*progress)(share);
-      } catch (...) {
-        raised = std::current_exception();
-        return false;
-      }
-    };
+    options.progress = [&](float share) { return callbacks([&] { return (*progress)(share); }); };
   }
   Result<std::shared_ptr<const Model>> model = Status();
   {
     const nb::gil_scoped_release no_gil;
     model = load_it(options);
   }
-  if (raised) std::rethrow_exception(raised);
+  callbacks.Rethrow();
   return {Take(std::move(model))};
 }
 

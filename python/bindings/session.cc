@@ -2,18 +2,17 @@
 #include "python/bindings/session.h"
 
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/function.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
 
 #include "prenorm/generate.h"
+#include "python/bindings/pieces.h"
 
 namespace nb = nanobind;
 
@@ -55,8 +54,6 @@ Floats NumpyOf(std::vector<float> values) {
   return Floats(owned->data(), {owned->size()}, owner);
 }
 
-using OnToken = std::optional<std::function<bool(std::string, TokenId)>>;
-
 nb::dict DictOf(const GenerateResult& result) {
   nb::dict d;
   d["text"] = result.text;
@@ -70,12 +67,12 @@ nb::dict DictOf(const GenerateResult& result) {
   return d;
 }
 
-nb::dict GenerateWith(PySession& self, const std::vector<TokenId>& prompt, const CancelFlag& cancel,
-                      const OnToken& on_token, bool reuse_prefix, int64_t max_new_tokens,
-                      const std::vector<std::string>& stop, bool ignore_end_tokens, float temperature, int64_t top_k,
-                      float top_p, float min_p, float typical_p, float repetition_penalty, float presence_penalty,
-                      float frequency_penalty, size_t no_repeat_ngram_size, const std::map<TokenId, float>& logit_bias,
-                      uint64_t seed, bool lookup, PySession* draft) {
+nb::dict GenerateWith(PySession& self, const std::vector<TokenId>& prompt, const CancelFlag& cancel, Pieces* pieces,
+                      bool reuse_prefix, int64_t max_new_tokens, const std::vector<std::string>& stop,
+                      bool ignore_end_tokens, float temperature, int64_t top_k, float top_p, float min_p,
+                      float typical_p, float repetition_penalty, float presence_penalty, float frequency_penalty,
+                      size_t no_repeat_ngram_size, const std::map<TokenId, float>& logit_bias, uint64_t seed,
+                      bool lookup, PySession* draft) {
   const Exclusive exclusive(self.busy());
   std::optional<Exclusive> draft_exclusive;
   GenerateOptions options;
@@ -106,17 +103,11 @@ nb::dict GenerateWith(PySession& self, const std::vector<TokenId>& prompt, const
     options.speculation.kind = Speculation::Kind::kLookup;
   }
 
-  std::exception_ptr raised;
   TokenCallback callback;
-  if (on_token) {
-    callback = [&](std::string_view text, TokenId id) {
-      const nb::gil_scoped_acquire gil;
-      try {
-        return (*on_token)(std::string(text), id);
-      } catch (...) {
-        raised = std::current_exception();
-        return false;
-      }
+  if (pieces != nullptr) {
+    callback = [pieces](std::string_view text, TokenId) {
+      pieces->Put(text);
+      return true;
     };
   }
   Result<GenerateResult> result = Status();
@@ -124,7 +115,6 @@ nb::dict GenerateWith(PySession& self, const std::vector<TokenId>& prompt, const
     const nb::gil_scoped_release no_gil;
     result = Generate(self.session(), prompt, options, callback, &cancel.set);
   }
-  if (raised) std::rethrow_exception(raised);
   return DictOf(Take(std::move(result)));
 }
 
@@ -155,6 +145,12 @@ void Restore(PySession& self, const nb::bytes& bytes) {
 }  // namespace
 
 void BindSession(nb::module_& m) {
+  nb::class_<Pieces>(m, "Pieces", "The text of an answer, from the thread that makes it to the one that reads it.")
+      .def(nb::init<>())
+      .def("end", &Pieces::End)
+      .def(
+          "take", [](Pieces& self, double seconds) { return self.Take(std::chrono::duration<double>(seconds)); },
+          nb::arg("seconds"), nb::call_guard<nb::gil_scoped_release>());
   nb::class_<PySession>(m, "Session", "One sequence of tokens with its cache.")
       .def(nb::init<const PyModel&, size_t, int, const std::string&, size_t>(), nb::arg("model"), nb::arg("context"),
            nb::arg("threads"), nb::arg("cache"), nb::arg("chunk"))
@@ -185,7 +181,7 @@ void BindSession(nb::module_& m) {
       .def("fork_from", &ForkFrom, nb::arg("other"), nb::arg("position"))
       .def("save", &Save)
       .def("restore", &Restore, nb::arg("state"))
-      .def("generate", &GenerateWith, nb::arg("prompt"), nb::arg("cancel"), nb::arg("on_token").none(), nb::kw_only(),
+      .def("generate", &GenerateWith, nb::arg("prompt"), nb::arg("cancel"), nb::arg("pieces").none(), nb::kw_only(),
            nb::arg("reuse_prefix") = false, nb::arg("max_new_tokens") = -1,
            nb::arg("stop") = std::vector<std::string>(), nb::arg("ignore_end_tokens") = false,
            nb::arg("temperature") = 0.0f, nb::arg("top_k") = 0, nb::arg("top_p") = 1.0f, nb::arg("min_p") = 0.0f,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import queue
 import secrets
 import threading
 import weakref
@@ -13,8 +12,7 @@ from typing import Any, Optional
 
 from . import _prenorm
 
-# Seconds between looks for an interrupt. A signal ends a wait at once; what a debugger or another thread asks for by
-# _thread.interrupt_main() is only seen when the wait has ended.
+# Seconds between looks for an interrupt: by a signal, or by _thread.interrupt_main() as debuggers do it.
 _LOOK = 0.1
 
 
@@ -98,29 +96,6 @@ def interruptible(call: Callable[[_prenorm.CancelFlag], Any]) -> Any:
     return call(_prenorm.CancelFlag())
 
 
-class _Answer:
-    """What the thread of an answer and its stream share; the thread holds no stream, which can be collected."""
-
-    def __init__(self) -> None:
-        self.pieces: "queue.SimpleQueue[Optional[str]]" = queue.SimpleQueue()
-
-    def hand_out(self, text: str, _token: int) -> bool:
-        if text:
-            self.pieces.put(text)
-        return True
-
-    def end(self) -> None:
-        self.pieces.put(None)
-
-    def take(self) -> Optional[str]:
-        """The next piece, None behind the last; waits for it."""
-        while True:
-            try:
-                return self.pieces.get(timeout=_LOOK)
-            except queue.Empty:
-                continue
-
-
 class Stream(Iterator[str]):
     """The pieces of an answer, while they are made on another thread.
 
@@ -136,24 +111,25 @@ class Stream(Iterator[str]):
     ) -> None:
         arguments = _arguments(options)
         seed = arguments["seed"]
-        answer = _Answer()
+        pieces = _prenorm.Pieces()
         ids = [int(i) for i in prompt]
 
         def generate(flag: _prenorm.CancelFlag) -> Generation:
-            return Generation(seed=seed, **session.generate(ids, flag, answer.hand_out, **arguments))
+            return Generation(seed=seed, **session.generate(ids, flag, pieces, **arguments))
 
         def done() -> None:
             release()
-            answer.end()
+            pieces.end()
 
-        self._answer = answer
+        self._pieces = pieces  # All that the thread shares with this object, which can be collected meanwhile.
         self._at_end = False
         self._job = Job(generate, done)
 
     def __next__(self) -> str:
         if not self._at_end:
             try:
-                piece = self._answer.take()
+                while (piece := self._pieces.take(_LOOK)) == "":
+                    pass
             except BaseException:
                 self.close()
                 raise
