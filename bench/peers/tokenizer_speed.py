@@ -5,9 +5,9 @@ Usage: tokenizer_speed.py MODEL... --prenorm COMMAND [--text FILE] [--rounds 5]
 
 MODEL is a GGUF file, from which the peer's tokenizer is made here, or a folder with tokenizer.json. Needs the packages
 tokenizers and, for GGUF files, gguf. Without --text it is 1 MB of English and Python: the topics of Python's help, then
-modules of its library. Ids must be equal, or the vocabulary is reported and the exit code is 1. Runs go A B B A. Prenorm
-is a new process each time (`tokenize --json` reports the time of encoding); the peer keeps its cache of words, and of its
-two calls, `encode` and the one without offsets, the faster one counts.
+modules of its library. Ids must be equal, or the vocabulary is reported and the exit code is 1. Runs go A B B A.
+Prenorm is a new process each time (`tokenize --json` reports the time of encoding); the peer keeps its cache of words,
+and of its two calls, `encode` and the one without offsets, the faster one counts.
 """
 import argparse
 import glob
@@ -48,7 +48,7 @@ def byte_level(first):
 
 
 def merges_of_scores(tokens, types, scores):
-    """SentencePiece keeps scores of tokens, the peer wants ranked pairs: every way to make a token, best token first."""
+    """SentencePiece keeps scores of tokens, the peer wants ranked pairs: all ways to make a token, best token first."""
     ids = {token: i for i, token in enumerate(tokens) if types[i] in (NORMAL, USER_DEFINED)}
     pairs = []
     for token, i in ids.items():
@@ -62,7 +62,8 @@ def peer_of_gguf(path):
     from gguf import GGUFReader
 
     fields = GGUFReader(path).fields
-    value = {name[len("tokenizer.ggml."):]: fields[name].contents() for name in fields if name.startswith("tokenizer.ggml.")}
+    prefix = "tokenizer.ggml."
+    value = {name[len(prefix) :]: fields[name].contents() for name in fields if name.startswith(prefix)}
     tokens, types = value["tokens"], value["token_type"]
     vocabulary = {token: i for i, token in enumerate(tokens)}
     if value["model"] == "gpt2":
@@ -86,7 +87,9 @@ def peer_of_gguf(path):
         tokenizer.normalizer = normalizers.Sequence(steps)
     else:
         sys.exit(f"{path}: this script knows no tokenizer model {value['model']}")
-    tokenizer.add_tokens([AddedToken(tokens[i], normalized=False) for i, kind in enumerate(types) if kind == USER_DEFINED])
+    tokenizer.add_tokens(
+        [AddedToken(tokens[i], normalized=False) for i, kind in enumerate(types) if kind == USER_DEFINED]
+    )
     return tokenizer
 
 
@@ -101,7 +104,8 @@ def peer_of(model):
 
 def run_prenorm(command, model, path):
     """(seconds, ids)"""
-    out = subprocess.run([command, "tokenize", model, "-f", path, "--json"], capture_output=True, text=True, check=True).stdout
+    arguments = [command, "tokenize", model, "-f", path, "--json"]
+    out = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
     answer = json.loads(out)
     return answer["timings"]["encode_ns"] / 1e9, answer["ids"]
 
@@ -152,7 +156,8 @@ def main():
         path = os.path.join(place, "text")
         with open(path, "w", encoding="utf-8", newline="") as file:
             file.write(text)
-        print("| vocabulary | tokens | Prenorm, MB/s | tokenizers, MB/s | ratio |\n|---|---:|---:|---:|---:|", flush=True)
+        print("| vocabulary | tokens | Prenorm, MB/s | tokenizers, MB/s | ratio |")
+        print("|---|---:|---:|---:|---:|", flush=True)
         equal = [compare(model, text, path, args.prenorm, args.rounds) for model in args.models]
     sys.exit(0 if all(equal) else 1)
 

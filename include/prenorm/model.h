@@ -107,9 +107,9 @@ class Model {
   std::unique_ptr<ModelParts> parts_;
 };
 
-/// The files in `folder`, a LoadOptions::prepared_folder, that hold prepared weights of the model at `path`: one for each
-/// layout in use. Not those of earlier states of the model; a copy with the same name, sizes and times has the same
-/// files. Errors: those of reading a model.
+/// The files in `folder`, a LoadOptions::prepared_folder, that hold prepared weights of the model at `path`: one for
+/// each layout in use. Not those of earlier states of the model; a copy with the same name, sizes and times has the
+/// same files. Errors: those of reading a model.
 Result<std::vector<std::string>> PreparedFilesOf(const std::string& path, const std::string& folder);
 
 /// Architectures that Load accepts, as written in general.architecture of GGUF files.

@@ -48,7 +48,8 @@ class Model:
 
         progress(share) is called while weights are prepared and may return False to cancel. `session_options` (context,
         threads, cache, chunk) are those of the sessions that generate and chat make.
-        Errors: FileNotFoundError, OSError, MemoryError, ValueError, Error with code "bad_model", "unsupported" or "cancelled"."""
+        Errors: FileNotFoundError, OSError, MemoryError, ValueError; Error with code "bad_model", "unsupported" or
+        "cancelled"."""
         path = _fetch.find(name, local_files_only, fetch_progress)
         report = None if progress is None else lambda share: progress(share) is not False
         folder = os.fspath(_prenorm.prepared_folder() if prepared is True else prepared or "")

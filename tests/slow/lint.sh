@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# clang-tidy and cppcheck with the settings of the tree over kernels, runtime and tools, or over PRENORM_LINT_FILES alone.
+# clang-tidy and cppcheck with the settings of the tree over kernels, runtime and tools, or over PRENORM_LINT_FILES.
 set -euo pipefail
 root=$PWD
 # shellcheck source=cmake/setup.sh
@@ -15,8 +15,8 @@ else
   mapfile -t files < <(find kernels runtime tools -name '*.cc' ! -path 'tools/tiny_model/*' | sort)
 fi
 # What it says of these is not so, or meant:
-cppcheck --quiet --error-exitcode=1 --std=c++20 --language=c++ --enable=warning,performance,portability --max-configs=1 \
-  -j "$(nproc)" -I include -I . \
+cppcheck --quiet --error-exitcode=1 --std=c++20 --language=c++ --enable=warning,performance,portability \
+  --max-configs=1 -j "$(nproc)" -I include -I . \
   --suppress=accessMoved:runtime/chat_template/parse_expressions.cc `# moved only where the other one is taken` \
   --suppress=uselessAssignmentPtrArg:runtime/model/encoder.cc `# a lambda's capture by reference` \
   --suppress=localMutex:runtime/parallel/team.cc `# other threads wait for it` \

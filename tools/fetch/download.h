@@ -39,7 +39,8 @@ bool CanDownload();
 
 /// Fetches a file, going on with what an earlier call left; does nothing if the file is there. Of fetches into one
 /// folder, by other processes too, one works and the others wait. Returns the SHA-256, empty if nothing was fetched.
-/// Errors: kCancelled, kNotFound, kIo (network, disk, wrong hash: then what had come is thrown away), kUnsupported without libcurl.
+/// Errors: kCancelled, kNotFound, kIo (network, disk, wrong hash: then what had come is thrown away), kUnsupported
+/// without libcurl.
 Result<std::string> FetchFile(const Download& download);
 
 /// In small hexadecimal digits. Errors: kIo, kUnsupported without libcrypto.
