@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "prenorm/target.h"
+#include "runtime/parallel/cpu_budget.h"
 #include "runtime/parallel/memory_budget.h"
 
 namespace prenorm {
@@ -55,6 +56,11 @@ class DoctorTest : public testing::Test {
     EXPECT_NE(finding.text.find(part), std::string::npos) << finding.text;
     EXPECT_NE(finding.hint, "");
   }
+  void ExpectNote(const std::string& id, const std::string& part) const {
+    const Finding finding = Find(id);
+    EXPECT_EQ(finding.level, FindingLevel::kNote) << finding.text;
+    EXPECT_NE(finding.text.find(part), std::string::npos) << finding.text;
+  }
   void ExpectOk(const std::string& id, const std::string& part) const {
     const Finding finding = Find(id);
     EXPECT_EQ(finding.level, FindingLevel::kOk) << finding.text;
@@ -82,6 +88,8 @@ TEST_F(DoctorTest, Processor) {
   ExpectOk("cpu", "Test CPU");
   Write("/proc/cpuinfo", "model name : Old CPU\nflags : fpu sse2\n");
   ExpectWarning("cpu", "Old CPU: has no AVX2");
+  Write("/proc/cpuinfo", "processor : 0\n");
+  ExpectOk("cpu", "unknown processor");
 }
 
 TEST_F(DoctorTest, SimdTarget) {
@@ -101,7 +109,11 @@ TEST_F(DoctorTest, AffinityMask) {
 TEST_F(DoctorTest, CpuQuota) {
   ExpectOk("cpu_quota", "no CPU quota");
   Write("/sys/fs/cgroup/box/cpu.max", "50000 100000\n");
-  ExpectWarning("cpu_quota", "0.5");
+  ExpectWarning("cpu_quota", "0.5 processors: even one thread is paused");
+  if (ReadCpuBudget(root_).affinity > 1) {
+    Write("/sys/fs/cgroup/box/cpu.max", "150000 100000\n");
+    ExpectWarning("cpu_quota", "a CPU quota of 1.5 processors on ");
+  }
   Write("/sys/fs/cgroup/box/cpu.max", "900000000 100000\n");
   ExpectOk("cpu_quota", "9000");
 }
@@ -110,6 +122,8 @@ TEST_F(DoctorTest, Memory) {
   ExpectOk("memory", "8.192 GB of 16.38 GB");
   Write("/proc/meminfo", "MemTotal: 16000000 kB\nMemAvailable: 100000 kB\n");
   ExpectWarning("memory", "0.1024 GB");
+  Write("/proc/meminfo", "MemTotal: 16000000 kB\n");
+  ExpectNote("memory", "unknown");
 }
 
 TEST_F(DoctorTest, MemoryLimitOfACgroup) {
@@ -119,6 +133,8 @@ TEST_F(DoctorTest, MemoryLimitOfACgroup) {
   Write("/sys/fs/cgroup/memory.stat", "anon 500000000\nfile 400000000\nkernel 0\n");
   ExpectWarning("memory_limit", "2 GB, of which 1.5 GB are left");
   EXPECT_EQ(ReadMemoryBudget(root_).left, 1500000000u);
+  Write("/sys/fs/cgroup/memory.max", "15000000000\n");  // More is left than the machine has free.
+  ExpectOk("memory_limit", "15 GB, of which 14.5 GB are left");
   Write("/sys/fs/cgroup/memory.max", "max\n");
   ExpectOk("memory_limit", "no memory limit");
 
@@ -146,7 +162,7 @@ TEST_F(DoctorTest, HugePages) {
   Write("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n");
   ExpectWarning("huge_pages", "off");
   Write("/sys/kernel/mm/transparent_hugepage/enabled", "] never [\n");
-  EXPECT_EQ(Find("huge_pages").level, FindingLevel::kNote);
+  ExpectNote("huge_pages", "no transparent huge pages");
 }
 
 TEST_F(DoctorTest, Governor) {
@@ -156,7 +172,15 @@ TEST_F(DoctorTest, Governor) {
   Write("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver", "acpi-cpufreq\n");
   ExpectWarning("governor", "powersave (acpi-cpufreq)");
   Write("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver", "intel_pstate\n");
-  EXPECT_EQ(Find("governor").level, FindingLevel::kNote);
+  ExpectNote("governor", "powersave (intel_pstate)");
+  for (const char* driver : {"amd-pstate-epp", "amd_pstate_epp"}) {
+    Write("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver", driver);
+    ExpectNote("governor", driver);
+  }
+  Write("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "ondemand\n");
+  ExpectNote("governor", "ondemand");
+  Write("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "schedutil\n");
+  ExpectOk("governor", "schedutil");
 }
 
 TEST_F(DoctorTest, TwoOpenMpRuntimes) {
@@ -168,11 +192,19 @@ TEST_F(DoctorTest, TwoOpenMpRuntimes) {
         "1-2 r-xp 0 fe:00 1 /usr/lib/libgomp.so.1.0.0\n3-4 rw-p 0 fe:00 1 /usr/lib/libgomp.so.1.0.0\n"
         "5-6 r-xp 0 fe:00 1 /opt/a package/libgomp-a34b.so.1\n");
   ExpectWarning("openmp_runtimes", "/opt/a package/libgomp-a34b.so.1, /usr/lib/libgomp.so.1.0.0");
+  Write("/proc/self/maps", "1-2 r-xp 0 fe:00 1 /opt/libiomp5.so\n1-2 r-xp 0 fe:00 1 /usr/lib/libgomp.so.1\n");
+  ExpectWarning("openmp_runtimes", "/opt/libiomp5.so, /usr/lib/libgomp.so.1");
+  Write("/proc/self/maps", "1-2 r-xp 0 fe:00 1 /usr/lib/libgompertz.txt\n");
+  ExpectOk("openmp_runtimes", "no shared OpenMP runtime");
 }
 
 TEST_F(DoctorTest, OpenMpEnvironment) {
   ASSERT_EQ(setenv("OMP_THREAD_LIMIT", "0", 1), 0);
   ExpectWarning("openmp_environment", "OMP_THREAD_LIMIT");
+  for (const char* harmless : {"100000", "many", ""}) {
+    ASSERT_EQ(setenv("OMP_THREAD_LIMIT", harmless, 1), 0);
+    ExpectOk("openmp_environment", "no variable");
+  }
   unsetenv("OMP_THREAD_LIMIT");
   ExpectOk("openmp_environment", "no variable");
 }
@@ -180,6 +212,8 @@ TEST_F(DoctorTest, OpenMpEnvironment) {
 TEST_F(DoctorTest, Load) {
   Write("/proc/loadavg", "5000.25 1 1 1/100 1\n");
   ExpectWarning("load", "5000");
+  Write("/proc/loadavg", "busy\n");
+  ExpectNote("load", "unknown");
 }
 
 }  // namespace
