@@ -161,6 +161,7 @@ Result<QuantizeReport> QuantizeFile(const std::string& from, const std::string& 
     if (Status status = WriteConverted(tensors[i], types[i], team, progress, *writer); !status.ok()) return status;
     done += tensor.bytes;
   }
+  if (Status status = content->source->CheckUnchanged(); !status.ok()) return status;
   if (Status status = writer->Finish(); !status.ok()) return status;
   return report;
 }

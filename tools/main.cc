@@ -7,6 +7,7 @@
 
 #include "tools/commands.h"
 #include "tools/common/answer.h"
+#include "tools/common/bus_error.h"
 #include "tools/common/errors.h"
 #include "tools/common/help.h"
 #include "tools/common/interrupt.h"
@@ -88,6 +89,7 @@ int UnknownCommand(const std::string& word) {
 int Main(int argc, char** argv) {
   OccupyStandardStreams();
   InstallSignalHandlers();
+  InstallBusErrorHandler();
   SetColor("auto");
   const std::string word = argc > 1 ? argv[1] : "";
   if (word == "--help" || word == "-h" || word == "help") return PrintAnswer(Overview());

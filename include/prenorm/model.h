@@ -37,8 +37,8 @@ struct ModelConfig {
 
 /// How a model is read.
 struct LoadOptions {
-  /// Map the file instead of reading it. A mapped file must not be truncated while the model lives: the process
-  /// would get SIGBUS. Without mapping the file is copied first and may then change or vanish.
+  /// Map the file instead of reading it. It may vanish then; after a change to it steps fail with kBadModel, and where
+  /// it was truncated in the middle of one the process may get SIGBUS. Read and not mapped, it may change.
   bool use_mmap = true;
   /// Gemma multiplies embeddings by the root of its width. The training code held that factor in bf16; with this so
   /// does the model (640: 25.25 instead of 25.298221). Without effect on families that have no such factor.

@@ -111,7 +111,7 @@ typedef void (*prenorm_profile_fn)(void* user, const prenorm_profile_event* even
 
 typedef struct {
   uint32_t size;
-  int32_t no_mmap; /* 1: read the file into memory. 0: map it; it must then not be truncated while the model lives */
+  int32_t no_mmap; /* 1: read the file into memory. 0: map it; once it is changed calls fail, truncated: SIGBUS too */
   prenorm_progress_fn progress;
   void* progress_user;
   prenorm_log_fn log;
@@ -402,8 +402,10 @@ PRENORM_API prenorm_status prenorm_encoder_get_info(prenorm_encoder* encoder, pr
 /* vectors: [n_texts, dim], room for `capacity` elements. `n_bytes`: the length of each text, or null where each ends in
  * a zero byte. Texts of one call are computed together; the bits of a vector depend on its text alone. Errors:
  * PRENORM_E_INVALID_ARGUMENT for null and for a text that has no tokens; PRENORM_E_BUFFER_TOO_SMALL;
- * PRENORM_E_CONTEXT_FULL for a text that is too long, with its number; PRENORM_E_CANCELLED; PRENORM_E_OUT_OF_MEMORY;
- * PRENORM_E_BUSY. After PRENORM_E_CANCELLED and PRENORM_E_OUT_OF_MEMORY `vectors` is unspecified. */
+ * PRENORM_E_CONTEXT_FULL for a text that is too long, with its number; PRENORM_E_UNSUPPORTED for one on which a regular
+ * expression of the model gives up; PRENORM_E_BAD_MODEL where a mapped file of the model was changed;
+ * PRENORM_E_CANCELLED; PRENORM_E_OUT_OF_MEMORY; PRENORM_E_BUSY. After PRENORM_E_BAD_MODEL,
+ * PRENORM_E_CANCELLED and PRENORM_E_OUT_OF_MEMORY `vectors` is unspecified. */
 PRENORM_API prenorm_status prenorm_encoder_embed(prenorm_encoder* encoder, const char* const* texts,
                                                  const size_t* n_bytes, size_t n_texts, float* vectors, size_t capacity,
                                                  prenorm_error* error);

@@ -63,7 +63,8 @@ class Session {
   /// Evaluates `tokens` after the ones already there. Afterwards logits() are those of the last position.
   /// `all_logits`, if not null, receives [tokens.size(), vocab_size] f32.
   /// Errors: kContextFull with both token counts, nothing evaluated; kInvalidArgument for an id outside the embedding;
-  /// kCancelled when the cancel flag was set (the position is then what it was before the call); kBusy.
+  /// kCancelled when the cancel flag was set (the position is then what it was before the call); kBadModel where a mapped
+  /// file of the model was changed; kOutOfMemory; kBusy.
   Status Eval(std::span<const TokenId> tokens, float* all_logits = nullptr);
 
   /// [vocab_size] of the last position; empty before the first Eval, and after a Rewind without logits.
@@ -80,13 +81,14 @@ class Session {
 
   /// Forgets everything from `position` on. `logits`, if not empty, are those that an Eval with `all_logits` gave for
   /// token position - 1, [vocab_size]; without them logits() is empty until the next Eval.
-  /// Errors: kInvalidArgument when position is beyond the present one, or for another number of logits; kBusy.
+  /// Errors: kInvalidArgument when position is beyond the present one, or for another number of logits; kBusy;
+  /// kOutOfMemory, and then nothing is forgotten.
   Status Rewind(size_t position, std::span<const float> logits = {});
 
   /// Keeps what the session holds of `prompt`, the longest beginning that both share, and forgets the rest: after
   /// Eval(prompt.subspan(n)), n the result, the session has evaluated `prompt`. n is at most prompt.size() - 1,
   /// so that the Eval gives logits; it is prompt.size() where the session holds exactly `prompt` and has its
-  /// logits. Errors: kBusy.
+  /// logits. Errors: kBusy; kOutOfMemory, and then nothing is forgotten.
   Result<size_t> ReusePrefix(std::span<const TokenId> prompt);
 
   /// Takes over the first `position` tokens of `other` with their keys and values, instead of what the session held;

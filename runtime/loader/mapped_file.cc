@@ -27,6 +27,7 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   int get() const { return fd_; }
+  int Release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_;
@@ -42,6 +43,10 @@ Status CheckIsRegularFile(const std::string& path, mode_t mode) {
                 "'" + path +
                     "' is no regular file\nexpected a file, found a device, pipe or socket\n"
                     "Write the model into a file first.");
+}
+
+int64_t ModifiedNs(const struct stat& info) {
+  return int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
 }
 
 Status ReadAll(const std::string& path, int fd, uint8_t* out, size_t begin, size_t end) {
@@ -101,6 +106,7 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(size_, other.size_);
   std::swap(owned_, other.owned_);
   std::swap(writable_, other.writable_);
+  std::swap(private_, other.private_);
   std::swap(modified_ns_, other.modified_ns_);
   std::swap(fd_, other.fd_);
   std::swap(path_, other.path_);
@@ -109,7 +115,7 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 Result<MappedFile> MappedFile::Open(const std::string& path, FileAccess access) {
   // Non-blocking, so that a pipe without a writer is refused below instead of waited for.
-  const Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) {
     const int error = errno;
     const StatusCode code = error == ENOENT || error == ENOTDIR ? StatusCode::kNotFound : StatusCode::kIo;
@@ -127,7 +133,7 @@ Result<MappedFile> MappedFile::Open(const std::string& path, FileAccess access) 
   MappedFile file;
   file.size_ = static_cast<size_t>(file_bytes);
   file.writable_ = access != FileAccess::kMap;
-  file.modified_ns_ = int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+  file.modified_ns_ = ModifiedNs(info);
   if (file.size_ == 0) return file;
 
   // kRead takes anonymous pages: page aligned like a mapping, and a failure is a value instead of an exception.
@@ -148,13 +154,25 @@ Result<MappedFile> MappedFile::Open(const std::string& path, FileAccess access) 
     AskForLargePages(memory, file.size_);
     if (Status status = ReadAll(path, fd.get(), file.data_, 0, file.size_); !status.ok()) return status;
   }
-  if (access == FileAccess::kMapPrivate) {
-    file.fd_ = fcntl(fd.get(), F_DUPFD_CLOEXEC, 0);
-    if (file.fd_ < 0)
-      return Status(StatusCode::kIo, "cannot keep a file of the model open\n'" + path + "': " + ErrnoText(errno));
+  if (!read) {
+    file.private_ = access == FileAccess::kMapPrivate;
     file.path_ = path;
+    file.fd_ = fd.Release();
   }
   return file;
+}
+
+Status MappedFile::CheckUnchanged() const {
+  if (fd_ < 0) return Status();
+  struct stat info;
+  if (fstat(fd_, &info) != 0)
+    return Status(StatusCode::kIo, "cannot look at a file of the model\n'" + path_ + "': " + ErrnoText(errno));
+  if (static_cast<uint64_t>(info.st_size) == size_ && ModifiedNs(info) == modified_ns_) return Status();
+  return Status(StatusCode::kBadModel, "a file of the model was changed while it was in use\n'" + path_ + "': had " +
+                                           std::to_string(size_) + " bytes when it was opened, has " +
+                                           std::to_string(info.st_size) +
+                                           " now, written later\n"
+                                           "Load the model again; without mapping (--no-mmap) if its file may change.");
 }
 
 void MappedFile::PreferLargePages() {

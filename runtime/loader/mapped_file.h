@@ -12,8 +12,8 @@ namespace prenorm {
 
 /// How a model file comes into memory.
 enum class FileAccess {
-  kMap,         ///< Read-only mapping, shared with other processes. Truncating the file while it is in use kills the
-                ///< process with SIGBUS: whoever cannot rule that out takes kRead.
+  kMap,         ///< Read-only mapping, shared with other processes. Reading behind the end of a file that was truncated
+                ///< raises SIGBUS: whoever cannot rule that out takes kRead.
   kMapPrivate,  ///< Copy-on-write mapping: pages may be changed in memory, the file never is. Truncation as above.
   kRead,        ///< A copy in memory, unaffected by what happens to the file afterwards; may be changed.
 };
@@ -56,7 +56,11 @@ class MappedFile {
   void Release(size_t begin, size_t end) const;
 
   /// Opened with FileAccess::kMapPrivate.
-  bool is_private_mapping() const { return fd_ >= 0; }
+  bool is_private_mapping() const { return private_; }
+
+  /// kMap, kMapPrivate: kBadModel where the file has another size than when it was opened, or was written to since, so
+  /// that what is mapped of it may be another file's. Always fine for memory and for what was read. One system call.
+  Status CheckUnchanged() const;
 
   /// kMapPrivate: gives the whole pages of [begin, end) memory of this process in place of the file's, in large pages,
   /// at the same address. Their bytes are undefined until Fill has read them. Copying page by page on the first write
@@ -71,8 +75,9 @@ class MappedFile {
   size_t size_ = 0;
   bool owned_ = false;
   bool writable_ = false;
+  bool private_ = false;
   int64_t modified_ns_ = 0;
-  int fd_ = -1;  // Open while a private mapping may be filled.
+  int fd_ = -1;  // Open while the file is mapped.
   std::string path_;
 };
 

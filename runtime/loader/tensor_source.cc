@@ -58,6 +58,13 @@ Status TensorSource::DetachTensors(std::span<const TensorInfo* const> kept) {
   return Status();
 }
 
+Status TensorSource::CheckUnchanged() const {
+  for (const MappedFile& file : files_) {
+    if (Status status = file.CheckUnchanged(); !status.ok()) return status;
+  }
+  return Status();
+}
+
 Status TensorSource::Fill(const TensorInfo& tensor, size_t begin, size_t end) {
   return files_[tensor.file].Fill(static_cast<size_t>(tensor.offset) + begin, static_cast<size_t>(tensor.offset) + end);
 }

@@ -68,6 +68,9 @@ class TensorSource {
   /// Opened with FileAccess::kMapPrivate.
   bool is_private_mapping() const { return !files_.empty() && files_.front().is_private_mapping(); }
 
+  /// Of all files: MappedFile::CheckUnchanged.
+  Status CheckUnchanged() const;
+
   /// kMapPrivate: moves all tensors but those in `kept` out of the mapping (MappedFile::Detach). They must
   /// be filled afterwards.
   Status DetachTensors(std::span<const TensorInfo* const> kept);

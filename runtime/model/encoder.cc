@@ -10,8 +10,8 @@
 
 #include "prenorm/model.h"
 #include "prenorm/session.h"
-#include "runtime/limits.h"
 #include "runtime/model/busy.h"
+#include "runtime/model/checks.h"
 #include "runtime/model/forward.h"
 #include "runtime/model/kv_cache.h"
 #include "runtime/model/parts.h"
@@ -38,15 +38,10 @@ size_t LongestText(const ModelParts& parts, const EncoderOptions& options) {
 }
 
 Status CheckOptions(const ModelParts& parts, const EncoderOptions& options) {
-  if (options.threads < 0 || options.threads > kMaxThreads) {
-    return {StatusCode::kInvalidArgument,
-            "The number of threads is out of range.\nthreads: expected 0 to " + std::to_string(kMaxThreads) +
-                ", found " + std::to_string(options.threads) + "\n0 takes as many as the machine grants."};
-  }
-  if (options.batch_tokens == 0 || options.batch_tokens > kMaxChunk) {
-    return {StatusCode::kInvalidArgument, "The size of a batch is out of range.\nbatch_tokens: expected 1 to " +
-                                              std::to_string(kMaxChunk) + ", found " +
-                                              std::to_string(options.batch_tokens) + "\nThe default is a good choice."};
+  if (Status status = CheckThreadCount(options.threads); !status.ok()) return status;
+  if (Status status = CheckStepSize("batch", "batch_tokens", options.batch_tokens, EncoderOptions{}.batch_tokens);
+      !status.ok()) {
+    return status;
   }
   if (options.max_tokens > parts.config.max_seq_len) {
     return {StatusCode::kInvalidArgument, "max_tokens: the model was made for at most " +
@@ -138,12 +133,7 @@ Status Encoder::Impl::Check(std::span<const std::vector<TokenId>> sequences) con
                                             " tokens, at most " + std::to_string(max_tokens) +
                                             "\nShorten it, or truncate."};
     }
-    for (const TokenId id : sequences[i]) {
-      if (id >= 0 && static_cast<size_t>(id) < vocab_size) continue;
-      return {StatusCode::kInvalidArgument,
-              "A token is not of this model.\n" + name + ", token id " + std::to_string(id) + ": expected 0 to " +
-                  std::to_string(vocab_size - 1) + "\nMake the ids with the model's own tokenizer."};
-    }
+    if (Status status = CheckTokens(sequences[i], vocab_size, name + ", "); !status.ok()) return status;
   }
   return {};
 }
@@ -188,8 +178,11 @@ Status Encoder::Impl::RunBatch(std::span<const std::vector<TokenId>> sequences) 
   step.cancel = cancel;
   step.observer = observer;
   tokens += ids.size();
-  if (RunStep(parts(), step, buffers, cache, team, team.threads())) return {};
-  return {StatusCode::kCancelled, "the embedding was cancelled"};
+  if (Status status = CheckFiles(parts()); !status.ok()) return status;
+  if (!RunStep(parts(), step, buffers, cache, team, team.threads())) {
+    return {StatusCode::kCancelled, "the embedding was cancelled"};
+  }
+  return CheckFiles(parts());
 }
 
 // Calls take(first, count, rows): sequences [first, first + count) have `rows`, one behind the other.

@@ -14,6 +14,7 @@
 #include "runtime/limits.h"
 #include "runtime/loader/mapped_file.h"
 #include "runtime/model/busy.h"
+#include "runtime/model/checks.h"
 #include "runtime/model/forward.h"
 #include "runtime/model/kv_cache.h"
 #include "runtime/model/onednn_product.h"
@@ -32,15 +33,9 @@ constexpr size_t kDefaultContext = 8192;  // Tokens; the cache's pages cost noth
 constexpr char kName[] = "the session";   // When it is busy.
 
 Status CheckOptions(const SessionOptions& options, const ModelConfig& config) {
-  if (options.threads < 0 || options.threads > kMaxThreads) {
-    return {StatusCode::kInvalidArgument,
-            "The number of threads is out of range.\nthreads: expected 0 to " + std::to_string(kMaxThreads) +
-                ", found " + std::to_string(options.threads) + "\n0 takes as many as the machine grants."};
-  }
-  if (options.chunk == 0 || options.chunk > kMaxChunk) {
-    return {StatusCode::kInvalidArgument, "The size of a chunk is out of range.\nchunk: expected 1 to " +
-                                              std::to_string(kMaxChunk) + " tokens, found " +
-                                              std::to_string(options.chunk) + "\nThe default is a good choice."};
+  if (Status status = CheckThreadCount(options.threads); !status.ok()) return status;
+  if (Status status = CheckStepSize("chunk", "chunk", options.chunk, SessionOptions{}.chunk); !status.ok()) {
+    return status;
   }
   if (options.context > config.max_seq_len) {
     return {StatusCode::kInvalidArgument, "The context is longer than the model can use.\ncontext: expected at most " +
@@ -158,18 +153,11 @@ Status Session::Impl::Check(std::span<const TokenId> new_tokens) const {
                                           " do not fit in a context of " + std::to_string(cache.capacity()) +
                                           " tokens\nUse a larger context or fewer tokens."};
   }
-  const size_t rows = model->config().vocab_size;
-  for (const TokenId id : new_tokens) {
-    if (id < 0 || static_cast<size_t>(id) >= rows) {
-      return {StatusCode::kInvalidArgument, "A token is not of this model.\ntoken id " + std::to_string(id) +
-                                                ": expected 0 to " + std::to_string(rows - 1) +
-                                                "\nMake the ids with the model's own tokenizer."};
-    }
-  }
-  return {};
+  return CheckTokens(new_tokens, model->config().vocab_size);
 }
 
 Status Session::Impl::EvalChunks(std::span<const TokenId> new_tokens, float* all_logits) {
+  if (Status status = CheckFiles(model->parts()); !status.ok()) return status;
   for (size_t done = 0; done < new_tokens.size();) {
     Step step;
     step.tokens = new_tokens.subspan(done, std::min(chunk, new_tokens.size() - done));
@@ -204,6 +192,10 @@ Status Session::Impl::EvalChunks(std::span<const TokenId> new_tokens, float* all
       observer->Record({OpKind::kIdle, OpSite::kStep, /*layer=*/-1, idle, begin_ns, end_ns});
     }
     done += step.tokens.size();
+  }
+  if (Status status = CheckFiles(model->parts()); !status.ok()) {
+    has_logits = false;  // They are of this step.
+    return status;
   }
   tokens.insert(tokens.end(), new_tokens.begin(), new_tokens.end());
   has_logits = has_logits || !new_tokens.empty();
@@ -260,8 +252,8 @@ Status Session::Rewind(size_t position, std::span<const float> logits) try {
   impl_->tokens.resize(position);
   impl_->SetLogits(logits.empty() ? nullptr : logits.data());
   return {};
-} catch (const std::bad_alloc&) {  // Of a message.
-  return {StatusCode::kOutOfMemory, ""};
+} catch (const std::bad_alloc&) {
+  return NoMemory();
 }
 
 Result<size_t> Session::ReusePrefix(std::span<const TokenId> prompt) try {
@@ -276,8 +268,8 @@ Result<size_t> Session::ReusePrefix(std::span<const TokenId> prompt) try {
   held.resize(shared);
   impl_->SetLogits(nullptr);
   return shared;
-} catch (const std::bad_alloc&) {  // Of a message.
-  return Status(StatusCode::kOutOfMemory, "");
+} catch (const std::bad_alloc&) {
+  return NoMemory();
 }
 
 Status Session::ForkFrom(const Session& other, size_t position) try {

@@ -281,6 +281,16 @@ TEST(NormBackwardTest, TargetsThreadsAliasingAndRepetitionChangeNoBit) {
   }
 }
 
+TEST(NormBackwardTest, TheWorkspaceHasItsBound) {
+  size_t most = 0;
+  for (const size_t rows : {0, 1, 2, 15, 16, 17, 31, 33, 255, 256, 257, 1000, 4096, 1000000}) {
+    const size_t size = BackwardWorkspaceSize(rows, 7);
+    EXPECT_LE(size, size_t{48} * 7) << rows;
+    most = std::max(most, size);
+  }
+  EXPECT_EQ(most, size_t{48} * 7) << "so that the bound says what to reserve";
+}
+
 TEST(NormBackwardTest, BatchNormAgreesWithComplexStepInBothOrders) {
   struct Case {
     size_t samples, channels, space;

@@ -236,7 +236,7 @@ TEST(GenerateCliTest, ThreadsFollowTheAffinityMask) {  // R12
   CPU_ZERO(&one);
   CPU_SET(sched_getcpu(), &one);
   ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);  // The child has it from this thread.
-  const json object = GenerateJson({"-p", kPrompt, "-n", "1"});
+  const json object = GenerateJson({"-p", kPrompt, "-n", "1"}, {.environment = {"PRENORM_THREADS=0"}});
   ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
   EXPECT_EQ(object.at("host").at("threads"), 1);
 }

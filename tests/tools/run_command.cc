@@ -104,7 +104,7 @@ CommandResult RunCommand(const std::vector<std::string>& arguments, const Comman
       }
       if (is_out && input.interrupt_after && !interrupted && result.out.size() >= *input.interrupt_after) {
         interrupted = true;
-        kill(pid, SIGINT);
+        input.on_interrupt ? input.on_interrupt() : void(kill(pid, SIGINT));
       }
     }
   }

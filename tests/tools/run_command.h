@@ -1,6 +1,7 @@
 // Runs the built prenorm command as a user does: arguments, input, environment in; exit code, stdout, stderr out.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ struct CommandInput {
   std::optional<size_t> close_stdout_after = std::nullopt;
   /// Sends SIGINT once that many bytes have come from stdout.
   std::optional<size_t> interrupt_after = std::nullopt;
+  /// Called then, in place of SIGINT.
+  std::function<void()> on_interrupt = {};
   /// Limits the process as `ulimit -v` does; 0: not.
   int address_space_kilobytes = 0;
   /// Limits each file that is written as `ulimit -f` does: more is refused as on a full disk.
