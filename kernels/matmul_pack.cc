@@ -96,25 +96,44 @@ void ScaleRows(const float* x, size_t x_stride, size_t cols, size_t begin, size_
   }
 }
 
-// Products of f32 are exact in f64, so that one order of additions gives one result: 8 sums of two, then a tree.
-void SumSquaresOfBlocks(const float* HWY_RESTRICT x, size_t n, double* HWY_RESTRICT sums) {
+// Squares of f32 are exact in f64, fused or not, so that one order of additions gives one result: 8 sums of two, then a
+// tree that adds the upper half to the lower.
+template <class DD, class V>
+HWY_INLINE double SumOfHalves(DD, V v) {
+  if constexpr (HWY_MAX_LANES_D(DD) == 2) {
+    return hn::GetLane(v) + hn::ExtractLane(v, 1);
+  } else {
+    const hn::Half<DD> half;
+    return SumOfHalves(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+
+HWY_INLINE double SumSquares16(const float* HWY_RESTRICT x) {
   const hn::CappedTag<double, 8> dd;
   const hn::Rebind<float, decltype(dd)> df;
   const size_t N = hn::Lanes(dd);
+  const auto squares = [&](size_t k) HWY_ATTR {
+    const auto a = hn::PromoteTo(dd, hn::LoadU(df, x + k)), b = hn::PromoteTo(dd, hn::LoadU(df, x + 8 + k));
+    return hn::MulAdd(a, a, hn::Mul(b, b));
+  };
+#if HWY_HAVE_SCALABLE || HWY_TARGET == HWY_SCALAR
   HWY_ALIGN double s[8];
-  HWY_ALIGN float padded[kSquaresBlock];
-  for (size_t i = 0; i < n; i += kSquaresBlock) {
-    const float* from = x + i;
-    if (n - i < kSquaresBlock) {
-      for (size_t k = 0; k < kSquaresBlock; ++k) padded[k] = i + k < n ? from[k] : 0.0f;
-      from = padded;
-    }
-    for (size_t k = 0; k < 8; k += N) {
-      const auto a = hn::PromoteTo(dd, hn::LoadU(df, from + k)), b = hn::PromoteTo(dd, hn::LoadU(df, from + 8 + k));
-      hn::Store(hn::Add(hn::Mul(a, a), hn::Mul(b, b)), dd, s + k);
-    }
-    sums[i / kSquaresBlock] = ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
-  }
+  for (size_t k = 0; k < 8; k += N) hn::Store(squares(k), dd, s + k);
+  return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+#else
+  if constexpr (HWY_MAX_LANES_D(decltype(dd)) == 8) return SumOfHalves(dd, squares(0));
+  if constexpr (HWY_MAX_LANES_D(decltype(dd)) == 4) return SumOfHalves(dd, hn::Add(squares(0), squares(N)));
+  return SumOfHalves(dd, hn::Add(hn::Add(squares(0), squares(2 * N)), hn::Add(squares(N), squares(3 * N))));
+#endif
+}
+
+void SumSquaresOfBlocks(const float* HWY_RESTRICT x, size_t n, double* HWY_RESTRICT sums) {
+  size_t i = 0;
+  for (; i + kSquaresBlock <= n; i += kSquaresBlock) sums[i / kSquaresBlock] = SumSquares16(x + i);
+  if (i == n) return;
+  float padded[kSquaresBlock] = {};
+  std::memcpy(padded, x + i, (n - i) * sizeof(float));
+  sums[i / kSquaresBlock] = SumSquares16(padded);
 }
 
 size_t GroupRowsOfTarget() { return GroupRows(); }

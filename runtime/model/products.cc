@@ -17,10 +17,25 @@ constexpr size_t kPanelTokens = 240, kPanelTile = 6;
 
 size_t Bytes(const WeightMatrix& w) { return w.rows * RowBytes(w.type, w.cols); }
 
-// The norm behind the branch that ends at `site`.
-OpSite NextNorm(const StepContext& context, OpSite site) {
-  if (site == OpSite::kAttnOutput) return OpSite::kFfnNorm;
-  return context.layer_index + 1 == context.config.n_layers ? OpSite::kFinalNorm : OpSite::kAttnNorm;
+struct NextNorm {
+  OpSite site;
+  const NormWeights& weights;
+};
+
+// The norm of x behind the branch that ends at `site`.
+NextNorm NormAfter(const StepContext& context, OpSite site) {
+  const size_t layer = context.layer_index;
+  if (site == OpSite::kAttnOutput) return {OpSite::kFfnNorm, context.weights.layers[layer].ffn_norm};
+  if (layer + 1 == context.config.n_layers) return {OpSite::kFinalNorm, context.weights.final_norm};
+  return {OpSite::kAttnNorm, context.weights.layers[layer + 1].attn_norm};
+}
+
+// All weights have gone through the caches since a norm's last token, and its gain is too short for what the processor
+// fetches ahead by itself: without this, most of the norm of a single token is waiting for its gain.
+void FetchGain(const StepContext& context, OpSite site) {
+  constexpr size_t kLine = 64 / sizeof(float);
+  const std::vector<float>& gain = NormAfter(context, site).weights.gain;
+  for (size_t i = 0; i < gain.size(); i += kLine) __builtin_prefetch(gain.data() + i);
 }
 
 // First row of `w` that belongs to part `part` of `parts` or a later one, where `w` starts `before` bytes into a list
@@ -323,7 +338,7 @@ void JoinBranch(StepContext& context, OpSite site, const BranchEnd& end) {
       AddInPlace(x + cols.begin, sum + cols.begin, cols.size());
     }
   });
-  SumSquaresOfX(context, NextNorm(context, site), cols);
+  SumSquaresOfX(context, NormAfter(context, site).site, cols);
   context.Wait(end.norm_site);
 }
 
@@ -335,9 +350,10 @@ void AddBranch(StepContext& context, OpSite site, const float* input, size_t wid
   const bool plain = !end.norm && end.scale.empty() && block.residual_scale == 1.0f && block.stream_scale == 1.0f &&
                      context.placement() != NormPlacement::kApart;
   const Product products[] = {ProductOf(linear, plain ? context.x() : context.branch())};
+  if (context.n == 1) FetchGain(context, site);  // While the product has the memory busy anyway.
   const StepBuffers::Packed pack = PackInput(context, site, input, width, products);
   Multiply(context, site, products, pack, /*accumulate=*/plain);
-  if (plain) SumSquaresOfX(context, NextNorm(context, site), OwnRows(context, products, 0));
+  if (plain) SumSquaresOfX(context, NormAfter(context, site).site, OwnRows(context, products, 0));
   context.Wait(site);
   if (end.norm && block.norm_behind == NormBehind::kSum) return NormalizeSum(context, end);
   if (!plain) JoinBranch(context, site, end);

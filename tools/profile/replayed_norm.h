@@ -34,6 +34,9 @@ class ReplayedNorm : public NormStandIn {
     if (!record.IsOf(call) || record.rows.size() != count) return NormalizeAs(call, OwnChoice(call));
     for (size_t i = 0; i < count; i += 16) own.touched ^= std::bit_cast<uint32_t>(call.x[i]);
     std::memcpy(call.out, record.rows.data(), count * sizeof(float));
+    // The engine fetches gains ahead; these rows would otherwise be waited for as a gain is not.
+    const std::vector<float>& next = own.records[own.next].rows;
+    for (size_t i = 0; i < next.size(); i += 16) __builtin_prefetch(next.data() + i);
   }
 
  private:

@@ -217,7 +217,8 @@ Status AnswerWhatIf(Session& session, const std::string& what, const VariantOpti
   options.progress("what if " + what);
   const Way ways[] = {a, b};
   const double token_ns = per_token(decode, decode.wall_ns);
-  const size_t rounds = RoundsWithin(20, 2 * token_ns, 5, static_cast<size_t>(options.runs) * 160);
+  const size_t rounds =
+      RoundsWithin(4.0 * static_cast<double>(options.runs), 2 * token_ns, 5, static_cast<size_t>(options.runs) * 160);
   Result<std::vector<std::vector<double>>> times = TakeTurns(session, {&options.token, 1}, ways, rounds);
   if (!times.ok()) return times.status();
   row.turns = Compare((*times)[0], (*times)[1]);
