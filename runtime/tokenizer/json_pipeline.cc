@@ -221,10 +221,8 @@ Status ReadPretokenizer(element item, int depth, TokenizerSpec* spec) {
     return AddSplit("[\\p{P}!-/:-@\\[-`{-~]", behavior, false, spec);
   }
   if (type == "Whitespace") {
-    // A word of Rust's regular expressions: Alphabetic (letters, letter numbers, circled letters), marks, digits.
-    const std::string word =
-        "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{200C}\\x{200D}\\x{24B6}-\\x{24E9}\\x{1F130}-\\x{1F149}"
-        "\\x{1F150}-\\x{1F169}\\x{1F170}-\\x{1F189}";
+    // A word of Rust's regular expressions: joiners too.
+    const std::string word = "[:word:]\\x{200C}\\x{200D}";
     return AddSplit("[" + word + "]+|[^" + word + "\\s]+", kRemoved, true, spec);
   }
   if (type == "WhitespaceSplit") return AddSplit("\\s", kRemoved, false, spec);

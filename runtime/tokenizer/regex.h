@@ -26,8 +26,8 @@ class RegexScratch {
 
 /// A compiled expression; immutable, shared between threads.
 ///
-/// Dialect  as Oniguruma's (Hugging Face files are written for it) where the two differ and pre-tokenizers care: \s is
-///          White_Space, $ and ^ match at lines. Other syntax is PCRE2's; ill-formed expressions are kUnsupported.
+/// Dialect  Oniguruma's, for which Hugging Face files are written, as far as regex_dialect.h knows it; $ and ^ match at
+///          lines. Other syntax is PCRE2's; ill-formed expressions are kUnsupported.
 class Regex {
  public:
   static Result<Regex> Compile(std::string_view pattern);

@@ -5,6 +5,7 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace prenorm {
 namespace {
@@ -113,8 +114,8 @@ bool IsWhiteSpace(char32_t c) {
 }
 
 bool IsWordChar(char32_t c) {
-  const bool letter_like = (c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) ||
-                           (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189);
+  const bool letter_like = std::any_of(std::begin(kLetterLikeSymbols), std::end(kLetterLikeSymbols),
+                                       [c](const CharRange& range) { return c >= range.first && c <= range.last; });
   if (letter_like || c == 0x200C || c == 0x200D) return true;
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
     case UTF8PROC_CATEGORY_LU:

@@ -33,6 +33,14 @@ void AppendUtf8(char32_t c, std::string* out);
 /// Unicode's property White_Space.
 bool IsWhiteSpace(char32_t c);
 
+/// Symbols that are alphabetic by Unicode's property without being letters: circled, squared.
+struct CharRange {
+  char32_t first;
+  char32_t last;
+};
+inline constexpr CharRange kLetterLikeSymbols[] = {
+    {0x24B6, 0x24E9}, {0x1F130, 0x1F149}, {0x1F150, 0x1F169}, {0x1F170, 0x1F189}};
+
 /// \w of Rust's regular expressions: alphabetic, mark, digit, connector, joiner.
 bool IsWordChar(char32_t c);
 

@@ -6,32 +6,14 @@
 #include <sstream>
 
 #include "runtime/tokenizer/splitter.h"
+#include "tests/runtime/tokenizer/cut.h"
 
 namespace prenorm {
 namespace {
 
-std::string Cut(const SplitSteps& steps, std::string_view text, bool at_start = true) {
-  Splitter splitter;
-  const Status status = splitter.Split(steps, text, at_start);
-  if (!status.ok()) return "error: " + status.message();
-  std::string out;
-  for (const std::string_view piece : splitter.pieces()) out.append("[").append(piece).append("]");
-  return out;
-}
-
 std::string CutBy(std::string_view name, std::string_view text) {
   const Result<Pretokenizer> found = FindPretokenizer(name);
   return found.ok() ? Cut(found->splits, text) : "error: " + found.status().message();
-}
-
-SplitSteps OneRegex(std::string_view pattern, SplitBehavior behavior, bool invert = false) {
-  SplitSteps steps(1);
-  Result<Regex> regex = Regex::Compile(pattern);
-  EXPECT_TRUE(regex.ok());
-  steps[0].regex = *regex;
-  steps[0].behavior = behavior;
-  steps[0].invert = invert;
-  return steps;
 }
 
 TEST(PretokenizerTest, NewlineRunsStayTogether) {  // T5
@@ -165,36 +147,6 @@ TEST(SplitterTest, MetaspaceKnowsWhetherTheBeginningWasRemoved) {
   steps.push_back(space);
   EXPECT_EQ(Cut(steps, "!a b"), "[a][_b]");
   EXPECT_EQ(Cut(steps, "a!b"), "[_a][b]");
-}
-
-TEST(RegexTest, IntersectionsOfClassesAreThoseOfOniguruma) {
-  const auto cut = [](std::string_view pattern, std::string_view text) {
-    return Cut(OneRegex(pattern, SplitBehavior::kIsolated), text);
-  };
-  EXPECT_EQ(cut("[\\p{L}&&[^\\p{Han}]]+", "ab世界cd"), "[ab][世界][cd]");
-  EXPECT_EQ(cut("x?[\\p{L}\\p{M}&&[^\\p{Han}]]*[\\d&&[1-3]]+", "xab12世4"), "[xab12][世4]");
-  EXPECT_EQ(cut("[a&b]+", "a&b c"), "[a&b][ c]") << "single ampersands are members";
-}
-
-// What Hugging Face tokenizers 0.23 gives for the same Split.
-TEST(RegexTest, ClassesAreThoseOfOniguruma) {
-  const auto cut = [](std::string_view pattern, std::string_view text) {
-    return Cut(OneRegex(pattern, SplitBehavior::kIsolated), text);
-  };
-  EXPECT_EQ(cut("\\w+", "a\u0301b\u00B2\u2167 x\u2490y"), "[a\u0301b\u00B2\u2167][ ][x][\u2490][y]");
-  EXPECT_EQ(cut("[\\w'-]+", "a\u0301b'c-d \u2490"), "[a\u0301b'c-d][ \u2490]");
-  EXPECT_EQ(cut("\\W", "a\u0301-b"), "[a\u0301][-][b]");
-  EXPECT_EQ(cut("\\b", "ab cd\u0301e"), "[ab][ ][cd\u0301e]");
-  EXPECT_EQ(cut("\\h+", "xyz12afg"), "[xyz][12af][g]");
-  EXPECT_EQ(cut("[[:punct:]]+", "a+b$,c"), "[a][+][b][$,][c]");
-  EXPECT_EQ(cut("[[:alpha:]\\s]+", "ab c1"), "[ab c][1]");
-}
-
-TEST(RegexTest, EmptyMatchesAndLimits) {
-  EXPECT_EQ(Cut(OneRegex("(?=é)", SplitBehavior::kIsolated), "aéé"), "[a][é][é]");
-  EXPECT_EQ(Regex::Compile("(unclosed").status().code(), StatusCode::kUnsupported);
-  // Catastrophic backtracking ends with a status.
-  EXPECT_EQ(Cut(OneRegex("(a+)+[bd]", SplitBehavior::kIsolated), std::string(64, 'a') + "c").substr(0, 6), "error:");
 }
 
 }  // namespace
