@@ -20,6 +20,7 @@ std::string UnknownFilter(std::string_view name);
 
 /// Tables of the files that hold them, each ended by an entry without function.
 extern const FilterEntry kTextFilters[];
+extern const FilterEntry kNumberFilters[];
 extern const FilterEntry kWebFilters[];
 extern const FilterEntry kListFilters[];
 

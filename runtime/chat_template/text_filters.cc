@@ -1,8 +1,5 @@
-// Filters that make texts or numbers.
-#include <charconv>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
+// Filters that make texts.
+#include <algorithm>
 
 #include "runtime/chat_template/char_case.h"
 #include "runtime/chat_template/filters.h"
@@ -11,6 +8,7 @@
 #include "runtime/chat_template/operators.h"
 #include "runtime/chat_template/print.h"
 #include "runtime/chat_template/split.h"
+#include "runtime/chat_template/wordwrap.h"
 #include "runtime/tokenizer/utf8.h"
 
 namespace prenorm::chat_template {
@@ -153,6 +151,30 @@ Value WordCount(Interpreter& in, const Value& value, Arguments& arguments) {
   return Value(words);
 }
 
+Value WordWrap(Interpreter& in, const Value& value, Arguments& arguments) {
+  arguments.Expect("wordwrap", {"width", "break_long_words", "wrapstring", "break_on_hyphens"});
+  if (!value.is_string()) TypeError("wordwrap needs a string");
+  const int64_t width = arguments.Int(0, "width", 79);
+  if (width < 1) TypeError("wordwrap needs a positive width");
+  const Value* given = arguments.Find(2, "wrapstring");
+  const bool newline = given == nullptr || given->is_none();
+  const Text between = newline ? Text("\n", Origin::kTemplate) : arguments.String(2, "wrapstring");
+  const WrapStyle style{static_cast<size_t>(width), arguments.Bool(1, "break_long_words", true),
+                        arguments.Bool(3, "break_on_hyphens", true)};
+  TextBuilder out(in.budget());
+  const Values lines = SplitTextLines(in.budget(), Str(in.budget(), value), false);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const Text& line = *lines[i].as_text();
+    if (i > 0) out.Add(between);
+    const std::vector<Range> parts = WrapLine(in.budget(), line.bytes(), style);
+    for (size_t p = 0; p < parts.size(); ++p) {
+      if (p > 0) out.Add(between);
+      out.Add(line, parts[p].begin, parts[p].end - parts[p].begin);
+    }
+  }
+  return Value(out.Take());
+}
+
 Value ToJson(Interpreter& in, const Value& value, Arguments& arguments) {
   arguments.Expect("tojson", {"ensure_ascii", "indent", "separators", "sort_keys"});
   JsonStyle style;
@@ -181,109 +203,18 @@ Value ToJson(Interpreter& in, const Value& value, Arguments& arguments) {
   return Value(out.Take());
 }
 
-std::string Stripped(const Text& text) {
-  const Range range = TrimSpace(text.bytes(), Side::kBoth);
-  std::string out = text.bytes().substr(range.begin, range.end - range.begin);
-  if (out.starts_with('+') && out.size() > 1 && out[1] != '-') out.erase(0, 1);
-  return out;
-}
-
-std::optional<double> ReadFloat(const Text& text) {
-  const std::string digits = Stripped(text);
-  double number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (end != digits.data() + digits.size() || digits.empty() || error == std::errc::invalid_argument)
-    return std::nullopt;
-  if (error == std::errc::result_out_of_range) return std::strtod(digits.c_str(), nullptr);
-  return number;
-}
-
-Value Truncated(double number, const Value& otherwise) {
-  return std::fabs(number) < 9.2e18 ? Value(static_cast<int64_t>(number)) : otherwise;
-}
-
-Value Int(Interpreter& in, const Value& value, Arguments& arguments) {
-  arguments.Expect("int", {"default", "base"});
-  RequireDefined(value);
-  const Value* given = arguments.Find(0, "default");
-  const Value otherwise = given != nullptr ? *given : Value(int64_t{0});
-  const int64_t base = arguments.Int(1, "base", 10);
-  if (const auto integer = value.ToInt()) return Value(*integer);
-  if (const double* number = value.as_float()) return Truncated(*number, otherwise);
-  const Text* text = value.as_text();
-  if (text == nullptr) return otherwise;
-  if (base < 2 || base > 36) return otherwise;
-  in.budget().Work(2 * text->size());
-  std::string digits = Stripped(*text);
-  const std::string prefix = base == 16 ? "0x" : base == 8 ? "0o" : base == 2 ? "0b" : "";
-  if (!prefix.empty() && digits.starts_with(prefix)) digits.erase(0, 2);
-  int64_t integer = 0;
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), integer, static_cast<int>(base));
-  if (error == std::errc() && end == digits.data() + digits.size()) return Value(integer);
-  const auto number = ReadFloat(*text);  // "1.5" is 1 in Jinja.
-  return number ? Truncated(*number, otherwise) : otherwise;
-}
-
-Value Float(Interpreter& in, const Value& value, Arguments& arguments) {
-  arguments.Expect("float", {"default"});
-  RequireDefined(value);
-  if (value.is_number()) return Value(value.ToDouble());
-  const Value* otherwise = arguments.Find(0, "default");
-  if (const Text* text = value.as_text()) {
-    in.budget().Work(text->size());
-    if (const auto number = ReadFloat(*text)) return Value(*number);
-  }
-  return otherwise != nullptr ? *otherwise : Value(0.0);
-}
-
-Value Abs(Interpreter& in, const Value& value, Arguments& arguments) {
-  arguments.Expect("abs", {});
-  const bool negative = Less(in.budget(), value, Value(int64_t{0}));
-  return negative ? Negate(value) : Negate(Negate(value));
-}
-
-Value Round(Interpreter&, const Value& value, Arguments& arguments) {
-  arguments.Expect("round", {"precision", "method"});
-  RequireDefined(value);
-  if (!value.is_number()) TypeError(std::string("cannot round a ") + value.type_name());
-  const int64_t precision = arguments.Int(0, "precision", 0);
-  const std::string method = arguments.Find(1, "method") != nullptr ? arguments.String(1, "method").bytes() : "common";
-  if (method != "common" && method != "ceil" && method != "floor") TypeError("method must be common, ceil or floor");
-  if (precision < -300 || precision > 300) TypeError("the precision is out of range");
-  const double number = value.ToDouble();
-  if (method == "common") {
-    if (value.ToInt() && precision >= 0) return Value(*value.ToInt());
-    if (!std::isfinite(number) || precision > 22) return Value(number);
-    if (precision >= 0) {  // Correctly rounded decimal digits, halves to even, as Python does.
-      char buffer[400];
-      std::snprintf(buffer, sizeof(buffer), "%.*f", static_cast<int>(precision), number);
-      return Value(std::strtod(buffer, nullptr));
-    }
-    const double unit = std::pow(10.0, static_cast<double>(-precision));
-    const double rounded = std::nearbyint(number / unit) * unit;
-    return value.ToInt() ? Value(static_cast<int64_t>(rounded)) : Value(rounded);
-  }
-  const double unit = std::pow(10.0, static_cast<double>(precision));
-  return Value((method == "ceil" ? std::ceil(number * unit) : std::floor(number * unit)) / unit);
-}
-
 }  // namespace
 
 const FilterEntry kTextFilters[] = {
-    {"abs", Abs},
     {"capitalize", CapitalizeFilter},
     {"center", Center},
     {"e", Escape},
     {"escape", Escape},
-    {"float", Float},
     {"forceescape", ForceEscape},
     {"format", Format},
     {"indent", Indent},
-    {"int", Int},
     {"lower", Cased<Case::kLower>},
     {"replace", Replace},
-    {"round", Round},
     {"safe", Safe},
     {"string", String},
     {"title", Title},
@@ -292,6 +223,7 @@ const FilterEntry kTextFilters[] = {
     {"truncate", Truncate},
     {"upper", Cased<Case::kUpper>},
     {"wordcount", WordCount},
+    {"wordwrap", WordWrap},
     {"", nullptr},
 };
 

@@ -12,7 +12,8 @@ namespace {
 
 struct Char {
   char32_t c;
-  size_t begin;  // Offset in the line.
+  size_t begin;   // Offset in the line.
+  size_t behind;  // Index of the first character from here on that Python's strip leaves.
 };
 
 // ASCII's white space alone, as Python's module says.
@@ -74,13 +75,12 @@ class Chunker {
   const bool on_hyphens_;
 };
 
-// Where a line that begins at `begin` ends within a chunk that fits no line.
-size_t CutOfLong(const std::vector<Char>& chars, size_t begin, Range chunk, const WrapStyle& style) {
-  if (!style.break_long_words) return begin == chunk.begin ? chunk.end : chunk.begin;
+// Where a line that begins at `begin` ends within what is left, from `chunk` on, of a chunk that fits no line.
+size_t CutOfLong(const std::vector<Char>& chars, size_t begin, size_t chunk, const WrapStyle& style) {
   const size_t cut = begin + style.width;
   bool other = false;  // Something but hyphens so far.
   size_t behind_hyphen = 0;
-  for (size_t i = chunk.begin; style.break_on_hyphens && i < cut; ++i) {
+  for (size_t i = chunk; style.break_on_hyphens && i < cut; ++i) {
     if (chars[i].c != '-')
       other = true;
     else if (other)
@@ -95,37 +95,32 @@ std::vector<Range> WrapLine(Budget& budget, std::string_view line, const WrapSty
   std::vector<Char> chars;
   for (size_t at = 0; at < line.size();) {
     const size_t begin = at;
-    chars.push_back({NextChar(line, &at), begin});
+    chars.push_back({NextChar(line, &at), begin, 0});
   }
   budget.Step(chars.size());
   budget.Work(chars.size() * sizeof(Char));
+  for (size_t i = chars.size(), behind = i; i-- > 0;) chars[i].behind = behind = IsPythonSpace(chars[i].c) ? behind : i;
   const Chunker chunker(chars, style.break_on_hyphens);
   size_t known = 0;  // End of the chunk looked at last: one that is cut many times is measured once.
   const auto end_of = [&](size_t i) { return i < known ? known : known = chunker.EndOf(i); };
   const auto offset = [&](size_t i) { return i < chars.size() ? chars[i].begin : line.size(); };
+  const auto blank = [&](size_t begin, size_t end) { return begin == end || chars[begin].behind >= end; };
   std::vector<Range> lines;
   for (size_t at = 0; at < chars.size();) {
-    if (IsSpace(chars[at].c) && !lines.empty()) {  // White space ends the line before.
-      at = end_of(at);
-      if (at == chars.size()) break;
-    }
-    size_t end = at;   // Of the line,
-    size_t kept = at;  // and of it without the white space at its end.
+    if (!lines.empty() && blank(at, end_of(at))) at = end_of(at);  // White space ends the line before.
+    size_t last = at;                                              // Where the last piece of the line begins,
+    size_t end = at;                                               // and where it ends.
     while (end < chars.size()) {
       const size_t next = end_of(end);
-      if (next - at > style.width) {
-        if (next - end > style.width) {  // A chunk that fits no line.
-          const bool space = IsSpace(chars[end].c);
-          const size_t cut = CutOfLong(chars, at, {end, next}, style);
-          // Python drops what it adds last if it is white space, or nothing: then the white space before stays.
-          if (style.break_long_words ? !space : cut > end && !space) kept = cut;
-          end = cut;
-        }
-        break;
-      }
-      if (!IsSpace(chars[end].c)) kept = next;
-      end = next;
+      const bool fits = next - at <= style.width;
+      if (!fits && next - end <= style.width) break;
+      if (!fits && !style.break_long_words && end > at) break;
+      last = end;
+      end = fits || !style.break_long_words ? next : CutOfLong(chars, at, end, style);
+      if (!fits) break;
     }
+    // Python drops the last piece if it is white space, or nothing: then the white space before stays.
+    const size_t kept = blank(last, end) ? last : end;
     if (kept > at) lines.push_back({offset(at), offset(kept)});
     at = end;
   }
