@@ -36,13 +36,12 @@ class Descriptor {
 Status CheckIsRegularFile(const std::string& path, mode_t mode) {
   if (S_ISREG(mode)) return Status();
   if (S_ISDIR(mode)) {
-    return Status(StatusCode::kInvalidArgument,
-                  "'" + path + "' is a folder, not a model file\nName the file inside it.");
+    return Status(StatusCode::kBadModel,
+                  "'" + path + "' is a folder, not a file\nexpected a file\nName the file inside.");
   }
-  return Status(StatusCode::kInvalidArgument,
-                "'" + path +
-                    "' is no regular file\nexpected a file, found a device, pipe or socket\n"
-                    "Write the model into a file first.");
+  return Status(StatusCode::kBadModel, "'" + path +
+                                           "' is no regular file\nexpected a file, found a device, pipe or socket\n"
+                                           "Write its content into a file first.");
 }
 
 int64_t ModifiedNs(const struct stat& info) {

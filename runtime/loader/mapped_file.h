@@ -26,7 +26,7 @@ class MappedFile {
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
 
-  /// Refuses folders, devices and pipes by name; an empty regular file is fine and has no bytes.
+  /// Refuses folders, devices and pipes by name (kBadModel); an empty regular file is fine and has no bytes.
   static Result<MappedFile> Open(const std::string& path, FileAccess access);
 
   /// Refers to `bytes`, which must outlive this object and every move of it.

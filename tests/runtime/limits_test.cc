@@ -34,6 +34,73 @@ std::string Error(const Status& status) { return status.message(); }
 
 bool Says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+// What SECURITY.md promises, row by row.
+TEST(LimitsTest, TheTableHasTheirFigures) {
+  std::ifstream file(PRENORM_SOURCE_DIR "/SECURITY.md");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  struct Row {
+    std::string what, most;
+    std::vector<uint64_t> found, expected;
+  };
+  const chat_template::Limits chat;
+  constexpr uint64_t kMiB = uint64_t{1} << 20;
+  const Row rows[] = {
+      {"metadata keys, tensors of a file", "2^16, 2^20", {kMaxMetadataKeys, kMaxTensors}, {65536, 1048576}},
+      {"bytes of a name; dimensions and elements of a tensor",
+       "65 535; 4, 2^48",
+       {kMaxNameBytes, kMaxTensorDims, kMaxElements},
+       {65535, 4, uint64_t{1} << 48}},
+      {"alignment of tensor data", "8 bytes to 1 MiB", {kMinAlignment, kMaxAlignment}, {8, kMiB}},
+      {"header of a safetensors file; `config.json` and its nesting",
+       "100 MB; 64 MiB, 16 objects",
+       {kMaxSafetensorsHeader, kMaxFolderJson, kMaxConfigDepth},
+       {100'000'000, 64 * kMiB, 16}},
+      {"width, layers, heads, experts, context of a model",
+       "2^20, 2^12, 2^14, 2^12, 2^28",
+       {kMaxWidth, kMaxLayers, kMaxHeads, kMaxExperts, kMaxContext},
+       {1048576, 4096, 16384, 4096, 268435456}},
+      {"tokens, bytes of one, merges of a vocabulary; nesting of a `tokenizer.json`",
+       "2^24, 2^16, 2^25; 16",
+       {kMaxTokens, kMaxTokenBytes, kMaxMerges, kMaxTokenizerDepth},
+       {16777216, 65536, 33554432, 16}},
+      {"text given to a tokenizer", "2^31 - 1 bytes", {kMaxTextBytes}, {2147483647}},
+      {"a regular expression on one text: steps, depth, memory",
+       "20 million, 1 million, 256 MiB",
+       {kMaxRegexSteps, kMaxRegexDepth, kMaxRegexHeapKib},
+       {20'000'000, 1'000'000, 256 * 1024}},
+      {"a chat template: source, nesting, depth of evaluation",
+       "1 MiB, 100, 400",
+       {chat.template_bytes, chat.nesting, chat.depth},
+       {kMiB, 100, 400}},
+      {"rendering it: steps, all strings and lists, one string, output",
+       "2^22, 1 GiB, 64 MiB, 64 MiB",
+       {chat.steps, chat.work_bytes, chat.string_bytes, chat.output_bytes},
+       {4194304, 1024 * kMiB, 64 * kMiB, 64 * kMiB}},
+      {"values in it: items of a range, nesting, width of a field",
+       "100 000, 100, 10 000 characters",
+       {chat.range_items, chat.value_depth, chat_template::kMaxFieldWidth},
+       {100'000, 100, 10'000}},
+      {"a call of the C interface: messages, stop texts, biases, tokens made text",
+       "2^20, 4096, 2^24, 2^31",
+       {kMaxMessages, kMaxStops, kMaxBiases, kMaxDetokenized},
+       {1048576, 4096, 16777216, 2147483648}},
+      {"a session: tokens evaluated at once, threads", "2^16, 1024", {kMaxChunk, kMaxThreads}, {65536, 1024}},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(row.found, row.expected) << row.what;
+    EXPECT_TRUE(Says(text, "\n| " + row.what + " | " + row.most + " |\n")) << row.what;
+  }
+  // Each limit has a row.
+  std::ifstream header(PRENORM_SOURCE_DIR "/runtime/limits.h");
+  size_t limits = 0, named = 0;
+  for (std::string line; std::getline(header, line);) {
+    const bool constant = line.starts_with("inline constexpr"), field = line.starts_with("  ") && Says(line, " = ");
+    limits += constant || field ? 1 : 0;
+  }
+  for (const Row& row : rows) named += row.found.size();
+  EXPECT_EQ(limits, named) << "a limit of runtime/limits.h has no row";
+}
+
 TEST(LimitsTest, MetadataKeys) {
   GgufWriter writer;
   for (uint64_t i = 0; i < kMaxMetadataKeys; ++i) writer.Bool(std::to_string(i), true);
@@ -76,6 +143,8 @@ TEST(LimitsTest, ElementsAndDimensionsOfATensor) {
   EXPECT_FALSE(Says(Error(shaped({1u << 16, 1u << 16, 1u << 16})), "impossibly large")) << "only larger than the file";
   EXPECT_FALSE(Error(shaped({1u << 16, 1u << 16, 1u << 16})).empty());
   EXPECT_TRUE(Says(Error(shaped({1u << 16, 1u << 16, (1u << 16) + 1})), "impossibly large"));
+  EXPECT_FALSE(Says(Error(shaped({kMaxElements})), "impossibly large"));
+  EXPECT_TRUE(Says(Error(shaped({kMaxElements + 1})), "impossibly large"));
   EXPECT_EQ(Error(shaped({1, 1, 1, 1})), "");
   EXPECT_TRUE(Says(Error(shaped({1, 1, 1, 1, 1})), "5 dimensions"));
 }
@@ -151,6 +220,8 @@ TEST(LimitsTest, ChunkAndThreadsOfASession) {
   ASSERT_TRUE(model.ok());
   EXPECT_TRUE(Session::Create(*model, {.threads = 1, .chunk = kMaxChunk}).ok());
   EXPECT_TRUE(Says(Error(Session::Create(*model, {.threads = 1, .chunk = kMaxChunk + 1}).status()), "1 to 65536"));
+  // Where the system grants that many.
+  EXPECT_FALSE(Says(Error(Session::Create(*model, {.threads = kMaxThreads}).status()), "out of range"));
   EXPECT_TRUE(Says(Error(Session::Create(*model, {.threads = kMaxThreads + 1}).status()), "1024"));
 }
 
@@ -213,6 +284,7 @@ TEST(LimitsTest, StopsBiasesAndMessagesOfACall) {
   };
   EXPECT_EQ(generate(kMaxStops, 1), PRENORM_OK);
   EXPECT_EQ(generate(kMaxStops + 1, 1), PRENORM_E_INVALID_ARGUMENT);
+  EXPECT_EQ(generate(1, kMaxBiases), PRENORM_OK);
   EXPECT_EQ(generate(1, kMaxBiases + 1), PRENORM_E_INVALID_ARGUMENT);
   size_t n_bytes = 0;
   EXPECT_EQ(prenorm_detokenize(model, &prompt, kMaxDetokenized + 1, 0, nullptr, 0, &n_bytes, nullptr),
@@ -221,6 +293,9 @@ TEST(LimitsTest, StopsBiasesAndMessagesOfACall) {
   EXPECT_EQ(prenorm_chat(session, &message, kMaxMessages + 1, nullptr, nullptr, nullptr, nullptr),
             PRENORM_E_INVALID_ARGUMENT)
       << "refused before they are read";
+  const std::vector<prenorm_chat_message> many(kMaxMessages, message);
+  EXPECT_EQ(prenorm_chat(session, many.data(), many.size(), nullptr, nullptr, nullptr, nullptr), PRENORM_E_TEMPLATE)
+      << "as many as that are read, and then too much for a template";
   prenorm_session_free(session);
   prenorm_model_free(model);
 }

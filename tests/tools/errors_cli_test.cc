@@ -1,4 +1,6 @@
 // What goes wrong on the command line: exit codes, three lines, did-you-mean, help, origins of options.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <regex>
@@ -54,6 +56,28 @@ TEST(ErrorsCliTest, ModelsThatAreNoneHaveTheirOwnExitCode) {
   ExpectError(RunCommand({"generate", folder.Write("page.gguf", "<!DOCTYPE html><html></html>"), "-p", "x"}), 3,
               "page.gguf");
   ExpectError(RunCommand({"inspect", folder.Write("empty.gguf", "")}), 3, "empty.gguf");
+  ASSERT_EQ(mkfifo(folder.path("pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink("loop", folder.path("loop"));
+  folder.Write("new\nline.gguf", "no model");
+  folder.Write("sparse.gguf", "");
+  std::filesystem::resize_file(folder.path("sparse.gguf"), uintmax_t{1} << 40);
+  for (const std::string command : {"generate", "inspect", "embed", "verify", "tokenize"}) {
+    const auto refuse = [&](const std::string& model, int exit_code, const std::string& part) {
+      std::vector<std::string> arguments = {command, model};
+      if (command == "embed") arguments.push_back("a text");
+      if (command == "generate" || command == "tokenize") arguments.insert(arguments.end(), {"-p", "x"});
+      SCOPED_TRACE(command);
+      ExpectError(RunCommand(arguments), exit_code, part);
+    };
+    const bool loads = command != "inspect" && command != "tokenize";
+    refuse(folder.path("pipe"), 3, "pipe");
+    refuse(folder.path("loop"), 3, "loop");
+    refuse("/dev/zero", 3, "/dev/zero");
+    refuse(folder.path("new\nline.gguf"), 3, "line.gguf");
+    refuse(folder.path(), 3, folder.path());
+    refuse(folder.path("sparse.gguf"), loads ? 4 : 3, "sparse.gguf");
+    refuse("", 2, "MODEL");
+  }
   ExpectError(RunCommand({"generate", "-p", "x"}, {.environment = {"XDG_CACHE_HOME=" + folder.path("cache")}}), 3,
               "prenorm models fetch");
   ExpectError(RunCommand({"generate", "smollm2-135m-instruct-q4", "-p", "x"}), 3,

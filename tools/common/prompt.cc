@@ -14,18 +14,24 @@
 namespace prenorm::tools {
 namespace {
 
+constexpr size_t kMostBytes = 0x7FFFFFFF;  // As tokenizers take: /dev/zero has no end.
+
+Status Interrupted() { return {StatusCode::kCancelled, "Interrupted."}; }
+
 Result<std::string> ReadAll(int fd, const std::string& name) {
   std::string text;
   char buffer[65536];
   while (true) {
     const ssize_t got = read(fd, buffer, sizeof buffer);
+    if (InterruptFlag()) return Interrupted();
     if (got > 0) {
       text.append(buffer, static_cast<size_t>(got));
+      if (text.size() <= kMostBytes) continue;
+      return Status(StatusCode::kInvalidArgument, "A file is too long.\n" + name + ": more than " +
+                                                      std::to_string(kMostBytes) + " bytes\nGive another one.");
     } else if (got == 0) {
       return text;
-    } else if (errno == EINTR) {
-      if (InterruptFlag()) return Status(StatusCode::kCancelled, "Interrupted.");
-    } else {
+    } else if (errno != EINTR) {
       return Status(StatusCode::kIo,
                     "A file cannot be read.\n" + name + ": " + std::strerror(errno) + "\nGive another one.");
     }
@@ -45,6 +51,7 @@ bool InputIsPiped() {
 Result<std::string> ReadFile(const std::string& path) {
   if (path == "-") return ReadAll(STDIN_FILENO, "standard input");
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0 && errno == EINTR && InterruptFlag()) return Interrupted();  // It waited for a pipe's other end.
   if (fd < 0) {
     const StatusCode code = errno == ENOENT ? StatusCode::kNotFound : StatusCode::kIo;
     return Status(code, "A file cannot be opened.\n" + path + ": " + std::strerror(errno) + "\nCheck the path.");

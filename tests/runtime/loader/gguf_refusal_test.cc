@@ -129,9 +129,10 @@ TEST(GgufRefusalTest, FilesThatAreNoModel) {  // F8
   ExpectRefused(text("\x10\x27"), StatusCode::kBadModel, {"no GGUF file"});
 
   const Result<GgufFile> folder = GgufFile::Open(testing::TempDir());
-  EXPECT_EQ(folder.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(folder.status().code(), StatusCode::kBadModel);
   EXPECT_NE(folder.status().message().find("folder"), std::string::npos);
   const Result<GgufFile> device = GgufFile::Open("/dev/null");
+  EXPECT_EQ(device.status().code(), StatusCode::kBadModel);
   EXPECT_NE(device.status().message().find("device"), std::string::npos) << device.status().message();
   const Result<GgufFile> absent = GgufFile::Open("no/such/model.gguf");
   EXPECT_EQ(absent.status().code(), StatusCode::kNotFound);
