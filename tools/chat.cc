@@ -259,6 +259,10 @@ int RunChat(const Options& options) {
   if (!chat_options.ok()) return Fail(chat_options.status());
   Result<std::optional<std::string>> prompt = ReadPrompt(options);
   if (!prompt.ok()) return Fail(prompt.status());
+  if (!prompt->has_value() && options.model.find(' ') != std::string::npos && IsNoModel(options)) {
+    return Fail(MissingText(options, "prompt", "--prompt, --file or piped input", "prenorm chat -p",
+                            "prenorm chat -p \"Why is the sky blue?\""));
+  }
   if (!prompt->has_value() && !StdinIsTerminal()) return kExitOk;  // Nobody to talk to.
 
   Result<OpenedModel> opened = OpenModel(options);

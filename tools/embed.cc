@@ -6,7 +6,6 @@
 #include "prenorm/model.h"
 #include "tools/commands.h"
 #include "tools/common/answer.h"
-#include "tools/fetch/catalog.h"
 #include "tools/common/errors.h"
 #include "tools/common/host.h"
 #include "tools/common/interrupt.h"
@@ -14,6 +13,7 @@
 #include "tools/common/open_model.h"
 #include "tools/common/prompt.h"
 #include "tools/common/terminal.h"
+#include "tools/common/words.h"
 
 namespace prenorm::tools {
 namespace {
@@ -44,15 +44,8 @@ Result<std::vector<std::string>> ReadTexts(const Options& options) {
   if (!text.ok()) return text.status();
   std::vector<std::string> lines = LinesOf(text->value_or(""));
   if (lines.empty()) {
-    const bool model_missing =
-        !options.model.empty() && !FindModelFile(options.model).ok() && FindInCatalog(options.model) == nullptr;
-    return Status(StatusCode::kInvalidArgument,
-                  "There is no text.\narguments, --file or piped input: expected at least one text, found none\n" +
-                      (model_missing ? "The model would be '" + options.model +
-                                           "', which is neither a file nor in the catalog: prenorm embed "
-                                           "all-minilm-l6-v2 \"" +
-                                           options.model + "\""
-                                     : "For example: prenorm embed MODEL \"first text\" \"second text\""));
+    return MissingText(options, "text", "arguments, --file or piped input", "prenorm embed all-minilm-l6-v2",
+                       "prenorm embed MODEL \"first text\" \"second text\"");
   }
   return lines;
 }
@@ -138,8 +131,8 @@ int RunEmbed(const Options& options) {
     char rate[96];
     std::snprintf(rate, sizeof rate, ": %.1f ms, %.0f texts/s, %.0f tokens/s", seconds * 1e3,
                   static_cast<double>(views.size()) / seconds, static_cast<double>((*encoder)->tokens()) / seconds);
-    Note(Styled(Style::kDim, std::to_string(views.size()) + " texts, " + std::to_string((*encoder)->tokens()) +
-                                 " tokens" + rate + " (" + PoolingName((*encoder)->pooling()) + " pooling" +
+    Note(Styled(Style::kDim, CountText(views.size(), "text") + ", " + CountText((*encoder)->tokens(), "token") + rate +
+                                 " (" + PoolingName((*encoder)->pooling()) + " pooling" +
                                  ((*encoder)->normalizes() ? ", length 1)" : ")")));
   }
   if (!options.out.empty()) {

@@ -39,9 +39,8 @@ int RunGenerate(const Options& options) {
         "The text is given twice.\n--prefix or --suffix, and --prompt, --file or piped input\nGive one of them."));
   }
   if (!infill && !prompt->has_value()) {
-    return Fail(Status(StatusCode::kInvalidArgument,
-                       "There is no prompt.\n--prompt, --file or piped input: expected one of them, found none\n"
-                       "For example: prenorm generate -p \"Once upon a time\""));
+    return Fail(MissingText(options, "prompt", "--prompt, --file or piped input", "prenorm generate -p",
+                            "prenorm generate -p \"Once upon a time\""));
   }
 
   Result<OpenedModel> opened = OpenModel(options);

@@ -80,10 +80,23 @@ std::string Overview() {
 int UnknownCommand(const std::string& word) {
   std::vector<std::string> names;
   for (const CommandInfo& info : CommandTable()) names.push_back(info.name);
-  const std::string near = DidYouMean(word, names);
+  std::string near = DidYouMean(word, names);
+  for (const OptionSpec& spec : OptionTable()) {  // What others have as a command of its own, "fetch" for example.
+    const bool is_action = spec.field == Field(&Options::action);
+    if (is_action && ("|" + std::string(spec.choices) + "|").find("|" + word + "|") != std::string::npos)
+      near = "models " + word;
+  }
   return Fail(Status(StatusCode::kInvalidArgument, "There is no such command.\nprenorm: '" + word + "'\n" +
                                                        (near.empty() ? "" : "Did you mean " + near + "? ") +
                                                        "See: prenorm --help"));
+}
+
+int Help(const std::string& command) {
+  if (command.empty()) return PrintAnswer(Overview());
+  for (const CommandInfo& info : CommandTable()) {
+    if (command == info.name) return PrintAnswer(CommandHelp(info, LineWidth()));
+  }
+  return UnknownCommand(command);
 }
 
 int Main(int argc, char** argv) {
@@ -92,7 +105,7 @@ int Main(int argc, char** argv) {
   InstallBusErrorHandler();
   SetColor("auto");
   const std::string word = argc > 1 ? argv[1] : "";
-  if (word == "--help" || word == "-h" || word == "help") return PrintAnswer(Overview());
+  if (word == "--help" || word == "-h" || word == "help") return Help(argc > 2 ? argv[2] : "");
   if (word == "--version") return PrintAnswer("prenorm " PRENORM_VERSION "\n");
   if (word.empty()) {
     Note(Overview());

@@ -65,6 +65,23 @@ std::vector<Listed> ListModels(const std::string& folder) {
   return models;
 }
 
+// A line a model; on a terminal that is too narrow for that, what a model is goes below its name.
+std::string Table(const std::vector<Listed>& models) {
+  size_t widest = 0;
+  for (const Listed& model : models) widest = std::max(widest, model.name.size());
+  const size_t column = widest + 22;
+  const bool narrow = StdoutIsTerminal() && LineWidth() < column + 40;
+  std::string text;
+  for (const Listed& model : models) {
+    char line[32];
+    std::snprintf(line, sizeof line, "%9s  %-5s  ", SizeText(model.bytes).c_str(), model.path.empty() ? "-" : "here");
+    std::string title = model.title + (model.licence.empty() ? "" : " (" + model.licence + ")");
+    if (narrow && !title.empty()) title = "\n    " + Wrapped(title, 4, LineWidth());
+    text += "  " + model.name + std::string(widest - model.name.size(), ' ') + " " + line + title + "\n";
+  }
+  return text;
+}
+
 int List(const std::string& folder, const Options& options) {
   const std::vector<Listed> models = ListModels(folder);
   if (options.json) {
@@ -83,15 +100,7 @@ int List(const std::string& folder, const Options& options) {
     }
     return PrintAnswer(JsonLine(json));
   }
-  std::string text = "Models in " + folder + "\n\n";
-  for (const Listed& model : models) {
-    std::string line = "  " + model.name;
-    line.resize(std::max<size_t>(line.size() + 1, 38), ' ');
-    char size[32];
-    std::snprintf(size, sizeof size, "%9s  %-5s  ", SizeText(model.bytes).c_str(), model.path.empty() ? "-" : "here");
-    text += line + size + model.title + (model.licence.empty() ? "" : " (" + model.licence + ")") + "\n";
-  }
-  return PrintAnswer(text);
+  return PrintAnswer("Models in " + folder + "\n\n" + Table(models));
 }
 
 int Fetch(const std::string& name, const Options& options) {
@@ -171,6 +180,10 @@ int RunModels(const Options& options) {
   if (!folder.ok()) return Fail(folder.status());
   const std::string name = options.model.empty() ? DefaultModel().name : options.model;
   if (Status status = CheckSha256Option(name, options); !status.ok()) return Fail(status);
+  if (options.action == "list" && !options.model.empty()) {
+    return Fail(Status(StatusCode::kInvalidArgument, "There is one argument too many.\nprenorm models list: '" +
+                                                         options.model + "'\nSee: prenorm models --help"));
+  }
   if (options.action == "list") return List(*folder, options);
   if (options.action == "remove" && options.model.empty()) {
     return Fail(Status(StatusCode::kInvalidArgument,

@@ -41,12 +41,6 @@ struct Scores {
   DivergenceTotals divergence;
 };
 
-Status MissingText() {
-  return Status(StatusCode::kInvalidArgument,
-                "There is no text.\n--file, --prompt or piped input: expected one of them, found none\n"
-                "For example: prenorm perplexity model.gguf -f text.txt");
-}
-
 Result<Windows> CutText(const Tokenizer& tokenizer, const std::string& text, const Options& options) {
   if (options.window < 4) return OutOfRange("--ctx", options.window, "4 or more");
   if (options.windows < -1 || options.windows == 0) return OutOfRange("--chunks", options.windows, "1 or more, or -1");
@@ -234,7 +228,9 @@ std::string Table(const Windows& windows, const Scores& scores) {
 int RunPerplexity(const Options& options) {
   Result<std::optional<std::string>> text = ReadPrompt(options);
   if (!text.ok()) return Fail(text.status());
-  if (!text->has_value()) return Fail(MissingText());
+  if (!text->has_value())
+    return Fail(MissingText(options, "text", "--file, --prompt or piped input", "prenorm perplexity -p",
+                            "prenorm perplexity model.gguf -f text.txt"));
   Result<OpenedModel> opened = OpenModel(options);
   if (!opened.ok()) return FailModel(opened.status());
   Result<Windows> windows = CutText(opened->model->tokenizer(), **text, options);

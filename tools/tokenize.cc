@@ -15,9 +15,8 @@ int RunTokenize(const Options& options) {
   Result<std::optional<std::string>> text = ReadPrompt(options);
   if (!text.ok()) return Fail(text.status());
   if (!text->has_value()) {
-    return Fail(Status(StatusCode::kInvalidArgument,
-                       "There is no text.\n--prompt, --file or piped input: expected one of them, found none\n"
-                       "For example: prenorm tokenize -p \"Hello world\""));
+    return Fail(MissingText(options, "text", "--prompt, --file or piped input", "prenorm tokenize -p",
+                            "prenorm tokenize -p \"Hello world\""));
   }
   const Result<std::string> path = FindModelFile(options.model);
   if (!path.ok()) return FailModel(path.status());

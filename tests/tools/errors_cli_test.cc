@@ -30,6 +30,18 @@ TEST(ErrorsCliTest, UnknownOptionsAndCommandsGetASuggestion) {
   ExpectError(RunCommand({"genrate"}), 2, "Did you mean generate?");
 }
 
+TEST(ErrorsCliTest, WhatWasMeantIsSaid) {
+  ExpectError(RunCommand({"fetch"}), 2, "Did you mean models fetch?");
+  ExpectError(RunCommand({"help", "genrate"}), 2, "Did you mean generate?");
+  EXPECT_EQ(RunCommand({"help", "bench"}).out, RunCommand({"bench", "--help"}).out);
+  EXPECT_EQ(RunCommand({"--help", "bench"}).out, RunCommand({"bench", "--help"}).out);
+  for (const std::string command : {"generate", "chat", "tokenize", "perplexity"}) {
+    ExpectError(RunCommand({command, "Once upon a time"}), 2, "prenorm " + command + " -p \"Once upon a time\"");
+    ExpectError(RunCommand({command, TinyModel(), "-p"}), 2, "--prompt: expected TEXT, found none");
+  }
+  ExpectError(RunCommand({"models", "list", "something"}), 2, "one argument too many");
+}
+
 TEST(ErrorsCliTest, ValuesAreChecked) {
   ExpectError(RunCommand({"generate", TinyModel(), "-p", "x", "--temp", "warm"}), 2, "warm");
   ExpectError(RunCommand({"generate", TinyModel(), "-p", "x", "--temp", "-1"}), 2, "temperature");

@@ -86,7 +86,7 @@ TEST_F(FetchTest, WhatWasThereBeforeCountsInItsProgress) {
   std::string url = "file://" + source;
   for (size_t at = 0; (at = url.find(' ')) != std::string::npos;) url.replace(at, 1, "%20");
   std::vector<double> shares;
-  Download download{url, path};
+  Download download{.url = url, .path = path, .sha256 = "", .token = ""};
   download.watch.progress = [&](const std::string& file, double share) {
     EXPECT_EQ(file, "m.gguf");
     shares.push_back(share);

@@ -87,6 +87,7 @@ TEST_F(ModelsHttpTest, StatusesAreSaid) {
     EXPECT_EQ(result.exit_code, 1);
     EXPECT_NE(result.err.find(said), std::string::npos) << result.err;
     EXPECT_FALSE(fs::exists(InCache("tiny.gguf")));
+    EXPECT_FALSE(fs::exists(InCache("tiny.gguf.part"))) << "nothing came";
   }
 }
 

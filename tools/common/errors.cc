@@ -53,7 +53,7 @@ std::string HintOf(StatusCode code) {
     case StatusCode::kInvalidArgument:
       return std::string("See: prenorm ") + (g_command == nullptr ? "" : g_command->name + std::string(" ")) + "--help";
     case StatusCode::kBadModel:
-      return "Fetch or convert the model again: its files contradict each other, or are damaged.";
+      return "Take another model, or fetch or convert this one again.";
     case StatusCode::kUnsupported:
       return "prenorm models lists models that run here.";
     case StatusCode::kOutOfMemory:

@@ -158,6 +158,14 @@ Result<ParsedOptions> ParseOptions(Command command, std::string_view command_nam
   try {
     app.parse(reversed);
   } catch (const CLI::ParseError& error) {
+    const std::string what = error.what(), missing = ": 1 required ";  // "--prompt: 1 required TEXT missing"
+    if (const size_t at = what.find(missing); at != std::string::npos) {
+      const size_t begin = at + missing.size();
+      return Usage(
+          "An option has no value.",
+          what.substr(0, at) + ": expected " + what.substr(begin, what.find(' ', begin) - begin) + ", found none",
+          "See: prenorm " + std::string(command_name) + " --help");
+    }
     return Usage("The arguments could not be understood.", "prenorm " + std::string(command_name) + ": " + error.what(),
                  "See: prenorm " + std::string(command_name) + " --help");
   }

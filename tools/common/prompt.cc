@@ -10,6 +10,7 @@
 
 #include "prenorm/output_file.h"
 #include "tools/common/interrupt.h"
+#include "tools/fetch/catalog.h"
 
 namespace prenorm::tools {
 namespace {
@@ -95,6 +96,20 @@ std::string Unescape(const std::string& text) {
     }
   }
   return out;
+}
+
+bool IsNoModel(const Options& options) {
+  return !options.model.empty() && !FindModelFile(options.model).ok() && FindInCatalog(options.model) == nullptr;
+}
+
+Status MissingText(const Options& options, const std::string& what, const std::string& inputs,
+                   const std::string& with_text, const std::string& example) {
+  const std::string& model = options.model;
+  return {StatusCode::kInvalidArgument,
+          "There is no " + what + ".\n" + inputs + ": expected one of them, found none\n" +
+              (IsNoModel(options) ? "The model would be '" + model + "', which is neither a file nor in the catalog: " +
+                                        with_text + " \"" + model + "\""
+                                  : "For example: " + example)};
 }
 
 Result<std::optional<std::string>> ReadPrompt(const Options& options) {

@@ -18,6 +18,14 @@ namespace prenorm::tools {
 /// Errors: kInvalidArgument for both --file and --prompt; kNotFound, kIo.
 Result<std::optional<std::string>> ReadPrompt(const Options& options);
 
+/// Whether MODEL is neither there nor in the catalog: it may be a text whose -p was forgotten.
+bool IsNoModel(const Options& options);
+
+/// kInvalidArgument where a text is missing. `what` it is, `inputs` where it may come from; the advice is `with_text`
+/// before MODEL in quotation marks where that is no model, else `example`.
+Status MissingText(const Options& options, const std::string& what, const std::string& inputs,
+                   const std::string& with_text, const std::string& example);
+
 /// All bytes of a file. Errors: kNotFound, kIo.
 Result<std::string> ReadFile(const std::string& path);
 

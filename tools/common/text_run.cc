@@ -9,6 +9,7 @@
 #include "tools/common/host.h"
 #include "tools/common/interrupt.h"
 #include "tools/common/terminal.h"
+#include "tools/common/words.h"
 
 namespace prenorm::tools {
 namespace {
@@ -194,15 +195,15 @@ void TextRun::Report(const GenerateResult& result, std::span<const TokenId> prom
   }
   if (options_.quiet) return;
   char text[256];
-  std::snprintf(
-      text, sizeof text,
-      "prompt %zu tokens (%.0f t/s), answer %zu tokens (%.1f t/s), first token %.0f ms, norms %.1f %%, seed %llu, %s",
-      result.prompt_tokens, Rate(result.prompt_tokens - result.reused_tokens, t.prefill_ns), result.ids.size(),
-      Rate(result.ids.size(), t.decode_ns), static_cast<double>(t.ttft_ns) / 1e6, 100 * norm_share,
-      static_cast<unsigned long long>(seed), FinishReasonName(result.finish_reason));
+  std::snprintf(text, sizeof text,
+                "prompt %s (%.0f t/s), answer %s (%.1f t/s), first token %.0f ms, norms %.1f %%, seed %llu, %s",
+                CountText(result.prompt_tokens, "token").c_str(),
+                Rate(result.prompt_tokens - result.reused_tokens, t.prefill_ns),
+                CountText(result.ids.size(), "token").c_str(), Rate(result.ids.size(), t.decode_ns),
+                static_cast<double>(t.ttft_ns) / 1e6, 100 * norm_share, static_cast<unsigned long long>(seed),
+                FinishReasonName(result.finish_reason));
   std::string line = text;
-  if (result.reused_tokens > 0)
-    line += ", " + std::to_string(result.reused_tokens) + " tokens of the prompt were known";
+  if (result.reused_tokens > 0) line += ", " + CountText(result.reused_tokens, "token") + " of the prompt known";
   if (result.speculation.guessed > 0) {
     line += ", " + std::to_string(result.speculation.accepted) + " of " + std::to_string(result.speculation.guessed) +
             " guesses right";

@@ -53,6 +53,10 @@ std::string Wrapped(std::string_view text, size_t indent, size_t width) {
   }
 }
 
+std::string CountText(uint64_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
 std::string SizeText(uint64_t bytes) {
   char text[32];
   const double value = static_cast<double>(bytes);

@@ -8,6 +8,9 @@
 
 namespace prenorm::tools {
 
+/// "1 token", "2 tokens".
+std::string CountText(uint64_t count, std::string_view noun);
+
 /// "1.2 GB", "98.4 MB".
 std::string SizeText(uint64_t bytes);
 

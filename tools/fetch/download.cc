@@ -269,7 +269,10 @@ Result<std::string> FetchFile(const Download& download) {
     if (Status status = part.Open(part_path, download.watch); !status.ok()) return status;
     const uint64_t missing = download.bytes - std::min(download.bytes, part.bytes());
     if (Status status = CheckSpace(folder, missing); !status.ok()) return status;
-    if (Status status = Transmit(download, part); !status.ok()) return status;
+    if (Status status = Transmit(download, part); !status.ok()) {
+      if (part.bytes() == 0) fs::remove(part_path, error);
+      return status;
+    }
     if (!part.Flush())
       return IoError("What came cannot be kept.", part_path + ": " + std::strerror(errno), "Free some space.");
     found = part.Hash();
