@@ -39,7 +39,8 @@ Status Check(const TokenizerSpec& spec) {
     return Bad(spec, std::to_string(spec.scores.size()) + " scores for " + std::to_string(n) + " tokens");
   }
   for (size_t id = 0; id < spec.scores.size(); ++id) {
-    if (std::isnan(spec.scores[id])) return Bad(spec, "the score of token " + std::to_string(id) + " is not a number");
+    if (std::isfinite(spec.scores[id])) continue;  // A sum that is infinite would compare with nothing.
+    return Bad(spec, "the score of token " + std::to_string(id) + " is not a finite number");
   }
   if (spec.unknown >= 0) {
     if (Status status = CheckId(spec, spec.unknown, "the unknown token"); !status.ok()) return status;

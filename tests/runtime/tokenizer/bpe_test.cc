@@ -239,7 +239,10 @@ TEST(BuildTokenizerTest, RefusesDescriptionsThatContradictThemselves) {
                    s.scores.pop_back();
                  }),
                  "scores");
-  ExpectBadModel(broken([](TokenizerSpec& s) { s.scores[3] = std::numeric_limits<float>::quiet_NaN(); }), "number");
+  using Float = std::numeric_limits<float>;
+  for (const float score : {Float::quiet_NaN(), Float::infinity(), -Float::infinity()}) {
+    ExpectBadModel(broken([&](TokenizerSpec& s) { s.scores[3] = score; }), "finite number");
+  }
 }
 
 }  // namespace

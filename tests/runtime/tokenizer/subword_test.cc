@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <limits>
 
 #include "runtime/tokenizer/pretokenizers.h"
 #include "tests/runtime/tokenizer/mini_vocabulary.h"
@@ -82,6 +83,18 @@ TEST(UnigramTest, TakesTheSegmentationWithTheHighestSum) {
   EXPECT_EQ(Pieces(*tokenizer, "aba"), "a|ba");  // -5 against ab|a -7
   EXPECT_EQ(Pieces(*tokenizer, "baba"), "ba|ba");
   EXPECT_EQ(Pieces(*tokenizer, "aéxyzb"), "a|é|<unk>|b");
+}
+
+TEST(UnigramTest, ScoresMayBeAsFarApartAsFloatsAre) {
+  SpecMaker maker = UnigramMaker();
+  maker.spec().scores.back() = -std::numeric_limits<float>::max();
+  const auto tokenizer = maker.Build();
+  const std::string text = "a\u00E9b" + std::string(1000, 'x');
+  EXPECT_TRUE(tokenizer->Encode(text).ok());
+  for (const float infinite : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()}) {
+    maker.spec().scores.back() = infinite;  // A double of a JSON file may be one as a float; a crash once.
+    EXPECT_FALSE(BuildTokenizer(maker.spec()).ok());
+  }
 }
 
 TEST(UnigramTest, LongTextsAreDone) {  // T16
