@@ -1,4 +1,4 @@
-// Case by Unicode's simple mappings, and U+00DF, the one letter with a longer upper case that texts use.
+// Case by Unicode's simple mappings, and the two letters with longer ones that texts use: U+00DF and U+0130.
 #include "runtime/chat_template/char_case.h"
 
 #include <utf8proc.h>
@@ -11,6 +11,7 @@ namespace prenorm::chat_template {
 namespace {
 
 constexpr char32_t kSharpS = 0xDF;
+constexpr char32_t kDottedCapitalI = 0x130;
 
 std::string Upper(char32_t c) {
   std::string out;
@@ -28,9 +29,12 @@ std::string Title(char32_t c) {
 
 std::string Lower(char32_t c) {
   std::string out;
+  if (c == kDottedCapitalI) return "i\xCC\x87";
   AppendUtf8(static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))), &out);
   return out;
 }
+
+bool IsTitle(char32_t c) { return utf8proc_category(static_cast<utf8proc_int32_t>(c)) == UTF8PROC_CATEGORY_LT; }
 
 // `map(c)` in place of each character.
 template <typename Map>
@@ -54,8 +58,20 @@ bool IsLetter(char32_t c) {
   return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
 }
 
+bool IsAll(std::string_view text, bool (*of_case)(char32_t c)) {
+  bool any = false;
+  for (size_t at = 0; at < text.size();) {
+    const char32_t c = NextChar(text, &at);
+    const bool cased = IsUpper(c) || IsLower(c) || IsTitle(c);
+    if (cased && !of_case(c)) return false;
+    any = any || cased;
+  }
+  return any;
+}
+
 Text ChangeCase(Budget& budget, const Text& text, Case to) {
   return MapChars(budget, text, [to](char32_t c) {
+    if (to == Case::kSwap && IsTitle(c)) return Title(c);
     const bool upper = to == Case::kUpper || (to == Case::kSwap && IsLower(c));
     return upper ? Upper(c) : Lower(c);
   });

@@ -1,6 +1,8 @@
 // Upper and lower case, character by character, origins kept.
 #pragma once
 
+#include <string_view>
+
 #include "runtime/chat_template/text.h"
 
 namespace prenorm::chat_template {
@@ -8,6 +10,8 @@ namespace prenorm::chat_template {
 bool IsUpper(char32_t c);
 bool IsLower(char32_t c);
 bool IsLetter(char32_t c);
+/// All letters with case have this one, and there is one.
+bool IsAll(std::string_view text, bool (*of_case)(char32_t c));
 
 enum class Case { kUpper, kLower, kSwap };
 Text ChangeCase(Budget& budget, const Text& text, Case to);

@@ -257,7 +257,7 @@ Value Interpreter::Attribute(const Value& object, std::string_view name) {
 
 Value Interpreter::Subscript(const Value& object, const Value& key) {
   RequireDefined(object);
-  if (const Dict* dict = object.as_dict(); dict != nullptr && !key.is_undefined()) {
+  if (const Dict* dict = object.as_dict()) {
     if (const Value* value = dict->Find(budget_, key)) return *value;
   }
   if (const Text* name = key.as_text()) return Attribute(object, name->bytes());

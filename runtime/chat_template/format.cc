@@ -100,7 +100,11 @@ class PercentValues {
     return *value;
   }
   void CheckAllUsed() const {
-    const bool all = tuple_ != nullptr ? next_ == tuple_->items.size() : next_ == 1 || values_.as_dict() != nullptr;
+    // Python takes whatever has a subscript, but for strings and tuples, for a mapping.
+    const List* list = values_.as_list();
+    const bool subscript = list != nullptr && (list->kind == ListKind::kList || list->kind == ListKind::kRange);
+    const bool mapping = subscript || values_.as_dict() != nullptr || values_.is_undefined();
+    const bool all = tuple_ != nullptr ? next_ == tuple_->items.size() : next_ == 1 || mapping;
     if (!all) TypeError("not all arguments converted during string formatting");
   }
 

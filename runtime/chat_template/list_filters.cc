@@ -1,5 +1,6 @@
 // Filters over sequences.
 #include <algorithm>
+#include <span>
 
 #include "runtime/chat_template/char_case.h"
 #include "runtime/chat_template/filters.h"
@@ -39,25 +40,29 @@ struct Keyed {
   Value item;
 };
 
-// The elements with what they are compared by; the attribute may name several, parted by commas.
+// The elements with what they are compared by.
 std::vector<Keyed> WithKeys(Interpreter& in, const Value& value, const Value* attribute, bool case_sensitive) {
   std::vector<Keyed> out;
   for (Value& item : in.Iterate(value)) {
-    Value key = item;
-    if (attribute != nullptr && !attribute->is_none()) {
-      Values keys;
-      const std::string names = attribute->is_string() ? attribute->as_text()->bytes() : "";
-      if (!attribute->is_string()) keys.push_back(SortKey(in, Dig(in, item, *attribute), case_sensitive));
-      for (size_t begin = 0; attribute->is_string() && begin <= names.size();) {
-        const size_t end = std::min(names.find(',', begin), names.size());
-        keys.push_back(SortKey(in, Dig(in, item, Value::String(names.substr(begin, end - begin))), case_sensitive));
-        begin = end + 1;
-      }
-      key = keys.size() == 1 ? keys[0] : in.List(std::move(keys));
-    } else {
-      key = SortKey(in, key, case_sensitive);
+    Value key = attribute != nullptr && !attribute->is_none() ? Dig(in, item, *attribute) : item;
+    out.push_back({SortKey(in, key, case_sensitive), std::move(item)});
+  }
+  return out;
+}
+
+// The same with attributes parted by commas, whose values make a list: so two that are missing are equal.
+std::vector<Keyed> WithKeyLists(Interpreter& in, const Value& value, const Value& attributes, bool case_sensitive) {
+  const std::string names = attributes.is_string() ? attributes.as_text()->bytes() : "";
+  std::vector<Keyed> out;
+  for (Value& item : in.Iterate(value)) {
+    Values keys;
+    if (!attributes.is_string()) keys.push_back(SortKey(in, Dig(in, item, attributes), case_sensitive));
+    for (size_t begin = 0; attributes.is_string() && begin <= names.size();) {
+      const size_t end = std::min(names.find(',', begin), names.size());
+      keys.push_back(SortKey(in, Dig(in, item, Value::String(names.substr(begin, end - begin))), case_sensitive));
+      begin = end + 1;
     }
-    out.push_back({std::move(key), std::move(item)});
+    out.push_back({in.List(std::move(keys)), std::move(item)});
   }
   return out;
 }
@@ -166,8 +171,11 @@ Value DictSort(Interpreter& in, const Value& value, Arguments& arguments) {
 
 Value Sort(Interpreter& in, const Value& value, Arguments& arguments) {
   arguments.Expect("sort", {"reverse", "case_sensitive", "attribute"});
-  std::vector<Keyed> keyed =
-      WithKeys(in, value, arguments.Find(2, "attribute"), arguments.Bool(1, "case_sensitive", false));
+  const Value* attribute = arguments.Find(2, "attribute");
+  const bool case_sensitive = arguments.Bool(1, "case_sensitive", false);
+  std::vector<Keyed> keyed = attribute != nullptr && !attribute->is_none()
+                                 ? WithKeyLists(in, value, *attribute, case_sensitive)
+                                 : WithKeys(in, value, nullptr, case_sensitive);
   SortKeyed(in, keyed, arguments.Bool(0, "reverse", false));
   return in.List(Items(std::move(keyed)));
 }
@@ -187,12 +195,9 @@ Value Unique(Interpreter& in, const Value& value, Arguments& arguments) {
 Value Reverse(Interpreter& in, const Value& value, Arguments& arguments) {
   arguments.Expect("reverse", {});
   if (const Text* text = value.as_text()) return Slice(in.budget(), Value(*text), Value(), Value(), Value(int64_t{-1}));
-  if (!value.is_undefined()) {
-    Values items = in.Iterate(value);
-    std::reverse(items.begin(), items.end());
-    return in.List(std::move(items), ListKind::kGenerator);
-  }
-  TypeError("argument must be iterable");
+  Values items = in.Iterate(value);
+  std::reverse(items.begin(), items.end());
+  return in.List(std::move(items), ListKind::kGenerator);
 }
 
 template <bool largest>
@@ -202,7 +207,7 @@ Value Extreme(Interpreter& in, const Value& value, Arguments& arguments) {
       WithKeys(in, value, arguments.Find(1, "attribute"), arguments.Bool(0, "case_sensitive", false));
   if (keyed.empty()) return Value::Missing("No aggregated item, sequence was empty.");
   const Keyed* best = &keyed[0];
-  for (const Keyed& entry : keyed) {
+  for (const Keyed& entry : std::span(keyed).subspan(1)) {
     if (largest ? Less(in.budget(), best->key, entry.key) : Less(in.budget(), entry.key, best->key)) best = &entry;
   }
   return best->item;

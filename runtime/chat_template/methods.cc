@@ -13,9 +13,7 @@ Value DictGet(Interpreter& in, const Value& self, Arguments& arguments) {
   arguments.Expect("get", {"key", "default"});
   if (!arguments.named.empty()) TypeError("get() takes no keyword arguments");
   const Value& key = arguments.Get(0, "key");
-  if (!key.is_undefined()) {
-    if (const Value* value = self.as_dict()->Find(in.budget(), key)) return *value;
-  }
+  if (const Value* value = self.as_dict()->Find(in.budget(), key)) return *value;
   const Value* otherwise = arguments.Find(1, "default");
   return otherwise != nullptr ? *otherwise : Value();
 }

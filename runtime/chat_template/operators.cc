@@ -232,7 +232,7 @@ bool Contains(Budget& budget, const Value& container, const Value& item) {
   if (const List* list = container.as_list()) {
     return std::any_of(list->items.begin(), list->items.end(), [&](const Value& v) { return Equal(budget, v, item); });
   }
-  if (const Dict* dict = container.as_dict()) return !item.is_undefined() && dict->Find(budget, item) != nullptr;
+  if (const Dict* dict = container.as_dict()) return dict->Find(budget, item) != nullptr;
   TypeError(std::string("argument of type '") + container.type_name() + "' is not iterable");
 }
 

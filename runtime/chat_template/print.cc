@@ -111,7 +111,12 @@ std::string FloatRepr(double value) {
 }
 
 void ReprTo(TextBuilder& out, const Value& value) {
-  if (const Text* text = value.as_text()) return ReprString(out, *text);
+  if (const Text* text = value.as_text()) {
+    if (!text->is_markup()) return ReprString(out, *text);
+    out.Add("Markup(");
+    ReprString(out, *text);
+    return out.Add(")");
+  }
   if (const List* list = value.as_list()) return ReprList(out, *list);
   if (const Dict* dict = value.as_dict()) {
     out.Add("{");

@@ -47,11 +47,11 @@ Values SplitAtSpace(Budget& budget, const Text& text, size_t limit, bool from_ri
   const size_t whole = std::min(limit, words.size());  // Words that stand alone; the others stay together.
   if (!from_right) {
     for (size_t i = 0; i < whole; ++i) parts.Add(words[i].begin, words[i].end);
-    if (whole < words.size()) parts.Add(words[whole].begin, TrimSpace(bytes, Side::kRight).end);
+    if (whole < words.size()) parts.Add(words[whole].begin, bytes.size());
     return parts.Take(false);
   }
   for (size_t i = 0; i < whole; ++i) parts.Add(words[words.size() - 1 - i].begin, words[words.size() - 1 - i].end);
-  if (whole < words.size()) parts.Add(TrimSpace(bytes, Side::kLeft).begin, words[words.size() - 1 - whole].end);
+  if (whole < words.size()) parts.Add(0, words[words.size() - 1 - whole].end);
   return parts.Take(true);
 }
 

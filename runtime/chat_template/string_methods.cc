@@ -214,19 +214,11 @@ bool IsNumeric(char32_t c) {
 
 bool IsAlphanumeric(char32_t c) { return IsLetter(c) || IsNumeric(c); }
 
-// All letters with case have this one, and there is one.
-template <bool upper>
+template <bool (*of_case)(char32_t)>
 Value IsCased(Interpreter& in, const Value& self, Arguments& arguments) {
   arguments.Expect("isupper", {});
-  const std::string& bytes = Self(self).bytes();
-  in.budget().Work(bytes.size());
-  bool any = false;
-  for (size_t at = 0; at < bytes.size();) {
-    const char32_t c = NextChar(bytes, &at);
-    if (upper ? IsLower(c) : IsUpper(c)) return Value(false);
-    any = any || (upper ? IsUpper(c) : IsLower(c));
-  }
-  return Value(any);
+  in.budget().Work(Self(self).size());
+  return Value(IsAll(Self(self).bytes(), of_case));
 }
 
 Value IsTitle(Interpreter& in, const Value& self, Arguments& arguments) {
@@ -271,11 +263,11 @@ const MethodEntry kStringMethods[] = {
     {"isascii", IsAscii},
     {"isdecimal", All<IsDecimal>},
     {"isdigit", All<IsDecimal>},
-    {"islower", IsCased<false>},
+    {"islower", IsCased<IsLower>},
     {"isnumeric", All<IsNumeric>},
     {"isspace", All<IsPythonSpace>},
     {"istitle", IsTitle},
-    {"isupper", IsCased<true>},
+    {"isupper", IsCased<IsUpper>},
     {"join", Join},
     {"ljust", Justify<Place::kLeft>},
     {"lower", Cased<Case::kLower>},

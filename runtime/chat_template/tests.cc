@@ -8,7 +8,6 @@
 #include "runtime/chat_template/operators.h"
 #include "runtime/chat_template/char_case.h"
 #include "runtime/chat_template/print.h"
-#include "runtime/tokenizer/utf8.h"
 
 namespace prenorm::chat_template {
 namespace {
@@ -62,16 +61,9 @@ bool SameAs(Interpreter&, const Value& value, Arguments& arguments) {
   return value.SameObject(arguments.Get(0, "other"));
 }
 
-template <bool upper>
+template <bool (*of_case)(char32_t)>
 bool IsCased(Interpreter& in, const Value& value, Arguments&) {
-  const Text text = Str(in.budget(), value);
-  bool any = false;
-  for (size_t at = 0; at < text.size();) {
-    const char32_t c = NextChar(text.bytes(), &at);
-    if (upper ? IsLower(c) : IsUpper(c)) return false;
-    any = any || (upper ? IsUpper(c) : IsLower(c));
-  }
-  return any;
+  return IsAll(Str(in.budget(), value).bytes(), of_case);
 }
 
 bool IsFilter(Interpreter&, const Value& value, Arguments&) {
@@ -107,7 +99,7 @@ constexpr TestEntry kTests[] = {
     {"iterable", IsIterable},
     {"le", Compares<Operator::kLe>},
     {"lessthan", Compares<Operator::kLt>},
-    {"lower", IsCased<false>},
+    {"lower", IsCased<IsLower>},
     {"lt", Compares<Operator::kLt>},
     {"mapping", IsMapping},
     {"ne", Compares<Operator::kNe>},
@@ -120,7 +112,7 @@ constexpr TestEntry kTests[] = {
     {"test", IsTest},
     {"true", IsTrue},
     {"undefined", IsUndefined},
-    {"upper", IsCased<true>},
+    {"upper", IsCased<IsUpper>},
 };
 
 }  // namespace

@@ -73,6 +73,8 @@ Value Safe(Interpreter& in, const Value& value, Arguments& arguments) {
 
 Value Indent(Interpreter& in, const Value& value, Arguments& arguments) {
   arguments.Expect("indent", {"width", "first", "blank"});
+  RequireDefined(value);
+  if (!value.is_string()) TypeError("indent needs a string");
   const Value* width = arguments.Find(0, "width");
   const Text prefix =
       width != nullptr && width->is_string()
@@ -104,16 +106,21 @@ Value Center(Interpreter& in, const Value& value, Arguments& arguments) {
 
 Value Truncate(Interpreter& in, const Value& value, Arguments& arguments) {
   arguments.Expect("truncate", {"length", "killwords", "end", "leeway"});
-  const Text text = TextOf(in, value);
+  const List* list = value.as_list();
+  const Dict* dict = value.as_dict();
+  if (!value.is_string() && !value.is_undefined() && list == nullptr && dict == nullptr)
+    TypeError(std::string("object of type '") + value.type_name() + "' has no len()");
+  const Text text = value.is_string() ? TextOf(in, value) : Text();
   const Text end = arguments.Find(2, "end") != nullptr ? arguments.String(2, "end") : Text("...", Origin::kTemplate);
   const int64_t length = arguments.Int(0, "length", 255);
   const int64_t end_chars = static_cast<int64_t>(CountChars(end.bytes()));
   if (length < end_chars) TypeError("truncate: expected a length of at least " + std::to_string(end_chars));
   const int64_t leeway = arguments.Int(3, "leeway", 5);
-  const List* list = value.as_list();
-  const int64_t chars = static_cast<int64_t>(list != nullptr ? list->items.size() : CountChars(text.bytes()));
-  if (chars <= length + std::max<int64_t>(0, leeway)) return list != nullptr ? value : Value(text);
-  if (list != nullptr) TypeError("truncate needs a string");
+  const int64_t chars = static_cast<int64_t>(list != nullptr   ? list->items.size()
+                                             : dict != nullptr ? dict->entries.size()
+                                                               : CountChars(text.bytes()));
+  if (chars <= length + std::max<int64_t>(0, leeway)) return value;
+  if (!value.is_string()) TypeError("truncate needs a string");
   size_t cut = CharOffset(text.bytes(), static_cast<size_t>(length - end_chars));
   if (!arguments.Bool(1, "killwords", false)) {
     const size_t space = text.bytes().substr(0, cut).rfind(' ');

@@ -97,6 +97,7 @@ std::string HashKey(Budget& budget, const Value& key) {
     return "s" + text->bytes();
   }
   if (key.is_none()) return "n";
+  if (key.is_undefined()) return "u";  // As in Jinja, where they are equal too.
   if (key.is_number()) {
     const double number = key.ToDouble();
     if (const auto integer = key.ToInt()) return "i" + std::to_string(*integer);
