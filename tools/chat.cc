@@ -244,6 +244,7 @@ int Converse(Conversation& conversation, const Options& options) {
     else
       AnswerOnce(conversation, *line, options);
     if (conversation.reader_gone()) return kExitOk;
+    if (IsEnding()) return kExitInterrupted;
     InterruptFlag() = false;
   }
 }

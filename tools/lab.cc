@@ -124,10 +124,10 @@ class Lab {
 int RunLab(const Options& options) {
   if (options.list) return List(options.json);
   if (Status status = CheckThreads(options.threads); !status.ok()) return Fail(status);
+  EndAtInterrupt();
   Lab lab(options);
   for (const Experiment& experiment : Experiments()) {
     if (options.experiment != "all" && options.experiment != experiment.name) continue;
-    if (InterruptFlag()) return kExitInterrupted;
     if (const int code = lab.Run(experiment); code != kExitOk) return code;
   }
   return lab.Finish();

@@ -133,7 +133,7 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return prenorm::tools::Main(argc, argv);
+    return prenorm::tools::ExitCodeAtEnd(prenorm::tools::Main(argc, argv));
   } catch (const std::bad_alloc&) {
     return prenorm::tools::Fail({prenorm::StatusCode::kOutOfMemory, "There is not enough memory."});
   }

@@ -7,6 +7,7 @@
 #include "tools/common/answer.h"
 #include "tools/common/errors.h"
 #include "tools/common/host.h"
+#include "tools/common/interrupt.h"
 #include "tools/norms_accuracy.h"
 #include "tools/norms_bench.h"
 
@@ -79,12 +80,16 @@ int RunNorms(const Options& options) {
       return Fail(Status(StatusCode::kInvalidArgument, status.message()));
     }
   }
-  if (options.bench_norms) return RunNormsBench(options);
+  if (options.bench_norms) {
+    EndAtInterrupt();
+    return RunNormsBench(options);
+  }
   if (!options.export_rows.empty()) {
     if (Status status = ExportNormRows(static_cast<size_t>(options.cols_max), options.export_rows); !status.ok()) {
       return Fail(status);
     }
   }
+  EndAtInterrupt();  // No file is under way any more.
   const std::vector<AccuracyRow> rows =
       MeasureNormAccuracy(static_cast<size_t>(options.cols_max), options.target.empty() ? "" : ActiveTarget());
   const bool all_hold = std::all_of(rows.begin(), rows.end(), [](const AccuracyRow& row) { return row.holds; });

@@ -104,7 +104,7 @@ CommandResult RunCommand(const std::vector<std::string>& arguments, const Comman
       }
       if (is_out && input.interrupt_after && !interrupted && result.out.size() >= *input.interrupt_after) {
         interrupted = true;
-        input.on_interrupt ? input.on_interrupt() : void(kill(pid, SIGINT));
+        input.on_interrupt ? input.on_interrupt() : void(kill(pid, input.signal));
       }
     }
   }
@@ -135,6 +135,8 @@ TerminalCommand::~TerminalCommand() {
 void TerminalCommand::Type(const std::string& text) {
   if (write(terminal_, text.data(), text.size()) < 0) output_ += "[cannot type]";
 }
+
+void TerminalCommand::Send(int signal) { kill(pid_, signal); }
 
 bool TerminalCommand::ReadSome(int patience_ms) {
   pollfd file{terminal_, POLLIN, 0};

@@ -1,6 +1,7 @@
 // Runs the built prenorm command as a user does: arguments, input, environment in; exit code, stdout, stderr out.
 #pragma once
 
+#include <csignal>
 #include <functional>
 #include <optional>
 #include <string>
@@ -25,9 +26,10 @@ struct CommandInput {
   std::string working_folder = {};
   /// Closes the reading end of stdout after that many bytes, as `head -c` does.
   std::optional<size_t> close_stdout_after = std::nullopt;
-  /// Sends SIGINT once that many bytes have come from stdout.
+  /// Sends a signal once that many bytes have come from stdout.
   std::optional<size_t> interrupt_after = std::nullopt;
-  /// Called then, in place of SIGINT.
+  int signal = SIGINT;
+  /// Called then, in place of a signal.
   std::function<void()> on_interrupt = {};
   /// Limits the process as `ulimit -v` does; 0: not.
   int address_space_kilobytes = 0;
@@ -47,6 +49,7 @@ class TerminalCommand {
   ~TerminalCommand();
 
   void Type(const std::string& text);
+  void Send(int signal);
   /// Reads until `text` has come `times` times since the start; false after ten seconds or at the end.
   bool WaitFor(const std::string& text, int times = 1);
   /// Waits for the end. Returns the exit code; a command that stays silent for ten seconds is killed.

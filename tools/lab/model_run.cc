@@ -7,7 +7,6 @@
 #include "prenorm/tokenizer.h"
 #include "tools/fetch/catalog.h"
 #include "tools/common/log_probs.h"
-#include "tools/common/interrupt.h"
 #include "tools/common/open_model.h"
 #include "tools/common/sample_text.h"
 #include "tools/common/terminal.h"
@@ -64,7 +63,6 @@ Result<ModelRun> ModelRun::Create(const LabModel& model) {
   Result<std::unique_ptr<Session>> session = Session::Create(model.model, options);
   if (!session.ok()) return session.status();
   run.session_ = std::move(session).value();
-  run.session_->set_cancel_flag(&InterruptFlag());
   return run;
 }
 
