@@ -25,11 +25,12 @@ using ProgressFunction = std::optional<std::function<bool(float)>>;
 using Message = std::tuple<std::string, std::string, std::string>;  // Role, content, further fields as JSON.
 
 template <class LoadIt>
-PyModel LoadModel(LoadOptions options, const ProgressFunction& progress, const LoadIt& load_it) {
+PyModel LoadModel(LoadOptions options, const ProgressFunction& progress, const CancelFlag& cancel,
+                  const LoadIt& load_it) {
   Callbacks callbacks;
-  if (progress) {
-    options.progress = [&](float share) { return callbacks([&] { return (*progress)(share); }); };
-  }
+  options.progress = [&](float share) {
+    return !cancel.set && (!progress || callbacks([&] { return (*progress)(share); }));
+  };
   Result<std::shared_ptr<const Model>> model = Status();
   {
     const nb::gil_scoped_release no_gil;
@@ -40,16 +41,16 @@ PyModel LoadModel(LoadOptions options, const ProgressFunction& progress, const L
 }
 
 PyModel Load(const std::string& path, bool use_mmap, const std::string& prepared_folder,
-             const ProgressFunction& progress) {
+             const ProgressFunction& progress, const CancelFlag& cancel) {
   LoadOptions options;
   options.use_mmap = use_mmap;
   options.prepared_folder = prepared_folder;
-  return LoadModel(options, progress, [&](const LoadOptions& given) { return Model::Load(path, given); });
+  return LoadModel(options, progress, cancel, [&](const LoadOptions& given) { return Model::Load(path, given); });
 }
 
-PyModel LoadMemory(const nb::bytes& bytes, const ProgressFunction& progress) {
+PyModel LoadMemory(const nb::bytes& bytes, const CancelFlag& cancel) {
   const std::span data(static_cast<const uint8_t*>(bytes.data()), bytes.size());
-  return LoadModel({}, progress, [&](const LoadOptions& given) { return Model::LoadFromMemory(data, given); });
+  return LoadModel({}, {}, cancel, [&](const LoadOptions& given) { return Model::LoadFromMemory(data, given); });
 }
 
 nb::dict Config(const PyModel& self) {
@@ -105,8 +106,8 @@ nb::dict SpecialTokens(const PyModel& self) {
 void BindModel(nb::module_& m) {
   nb::class_<PyModel>(m, "Model", "A loaded model.")
       .def_static("load", &Load, nb::arg("path"), nb::arg("use_mmap"), nb::arg("prepared_folder"),
-                  nb::arg("progress").none())
-      .def_static("load_memory", &LoadMemory, nb::arg("bytes"), nb::arg("progress").none())
+                  nb::arg("progress").none(), nb::arg("cancel"))
+      .def_static("load_memory", &LoadMemory, nb::arg("bytes"), nb::arg("cancel"))
       .def_prop_ro("config", &Config)
       .def_prop_ro("chat_template", [](const PyModel& self) { return std::string(self.model->chat_template()); })
       .def_prop_ro("warnings", [](const PyModel& self) { return self.model->warnings(); })

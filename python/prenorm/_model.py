@@ -46,19 +46,21 @@ class Model:
         prepared: weights in a file that all processes map read-only, so that they have one copy in memory; made where
         there is none. True: in the cache, beside the models; or a folder. See also prenorm.ray.
 
-        progress(share) is called while weights are prepared and may return False to cancel. `session_options` (context,
-        threads, cache, chunk) are those of the sessions that generate and chat make.
+        progress(share) is called while weights are prepared, on another thread, and may return False to cancel; Ctrl-C
+        cancels as well. `session_options` (context, threads, cache, chunk) are those of the sessions that generate and
+        chat make.
         Errors: FileNotFoundError, OSError, MemoryError, ValueError; Error with code "bad_model", "unsupported" or
         "cancelled"."""
         path = _fetch.find(name, local_files_only, fetch_progress)
         report = None if progress is None else lambda share: progress(share) is not False
         folder = os.fspath(_prenorm.prepared_folder() if prepared is True else prepared or "")
-        return cls(_prenorm.Model.load(path, use_mmap, folder, report), session_options)
+        load = _prenorm.Model.load
+        return cls(interruptible(lambda flag: load(path, use_mmap, folder, report, flag)), session_options)
 
     @classmethod
     def from_bytes(cls, data: bytes, **session_options: Any) -> "Model":
         """The bytes of a GGUF file, which are copied."""
-        return cls(_prenorm.Model.load_memory(data, None), session_options)
+        return cls(interruptible(lambda flag: _prenorm.Model.load_memory(data, flag)), session_options)
 
     @property
     def config(self) -> dict[str, Any]:

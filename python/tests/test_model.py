@@ -268,6 +268,29 @@ class GenerateTest(unittest.TestCase):
             )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    def test_loading_can_be_cancelled(self):
+        flag = prenorm._prenorm.CancelFlag()
+        flag.cancel()
+        with self.assertRaises(prenorm.Error) as raised:
+            prenorm._prenorm.Model.load(TINY, True, "", None, flag)
+        self.assertEqual(raised.exception.code, "cancelled")
+
+        sent = threading.Event()
+
+        def interrupt(_share):
+            if not sent.is_set():
+                sent.set()
+                os.kill(os.getpid(), signal.SIGINT)
+
+        with self.assertRaises(KeyboardInterrupt):
+            prenorm.Model.from_pretrained(TINY, progress=interrupt)
+
+        def fail(_share):
+            raise ZeroDivisionError
+
+        with self.assertRaises(ZeroDivisionError):
+            prenorm.Model.from_pretrained(TINY, progress=fail)
+
     def test_other_threads_run_while_it_computes(self):
         session = self.long_model.session()
         stream = session.generate("Once", **LONG)
