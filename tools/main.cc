@@ -1,6 +1,8 @@
 // prenorm: finds the command, reads its options, runs it.
+#include <cstdlib>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -132,6 +134,14 @@ int Main(int argc, char** argv) {
 }  // namespace prenorm::tools
 
 int main(int argc, char** argv) {
+  // Where there is less room the C++ runtime may have got no reserve for exceptions, and ends a process that throws.
+  void* const volatile room = std::malloc(size_t{1} << 20);
+  std::free(room);
+  if (room == nullptr) {
+    constexpr std::string_view kMessage = "prenorm: There is not enough memory.\n";
+    return write(STDERR_FILENO, kMessage.data(), kMessage.size()) < 0 ? prenorm::tools::kExitOther
+                                                                      : prenorm::tools::kExitMemory;
+  }
   try {
     return prenorm::tools::ExitCodeAtEnd(prenorm::tools::Main(argc, argv));
   } catch (const std::bad_alloc&) {

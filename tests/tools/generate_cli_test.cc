@@ -47,10 +47,11 @@ TEST(GenerateCliTest, ALongPromptShowsHowFarItIsReadAtATerminalOnly) {
   const std::vector<std::string> arguments = {"generate", TinyModel(), "-f", folder.Write("prompt", text),
                                               "--temp",   "0",         "-n", "4"};
   const std::string at_once = "PRENORM_PROGRESS_DELAY=0", bar = "\r\033[Kreading the prompt [";
-  const auto at_terminal = [&](const std::vector<std::string>& more, const std::string& delay) {
+  const auto at_terminal = [&](const std::vector<std::string>& more, const std::string& delay,
+                               const std::string& columns = "COLUMNS") {
     std::vector<std::string> all = arguments;
     all.insert(all.end(), more.begin(), more.end());
-    TerminalCommand command(all, {delay});
+    TerminalCommand command(all, {delay, columns});
     EXPECT_EQ(command.Wait(), 0) << command.output();
     return command.output();
   };
@@ -60,6 +61,14 @@ TEST(GenerateCliTest, ALongPromptShowsHowFarItIsReadAtATerminalOnly) {
   const std::string answer = Generate({"-f", folder.Write("again", text), "--temp", "0", "-n", "4"}).out;
   ASSERT_FALSE(answer.empty());
   EXPECT_NE(shown.find(" left\r\033[K" + answer, last), std::string::npos) << "the bar goes when text comes: " << shown;
+  const std::string narrow =
+      at_terminal({}, at_once, "COLUMNS=40");  // Where the line would wrap, nothing could clear it.
+  ASSERT_NE(narrow.find("reading the prompt"), std::string::npos) << narrow;
+  for (size_t at = 0; (at = narrow.find("reading the prompt", at)) != std::string::npos; ++at) {
+    const std::string line = narrow.substr(at, narrow.find('\r', at) - at);
+    EXPECT_LT(line.size(), 40u) << line;
+    EXPECT_NE(line.find(" %"), std::string::npos) << line;
+  }
   EXPECT_EQ(at_terminal({"-q"}, at_once).find(bar), std::string::npos);
   EXPECT_EQ(at_terminal({}, "PRENORM_PROGRESS_DELAY=1000000").find(bar), std::string::npos);
   const CommandResult piped = RunCommand(arguments, {.environment = {at_once}});

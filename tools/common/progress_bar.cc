@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "tools/common/measure.h"
@@ -24,7 +25,16 @@ uint64_t PatienceNs() {
 }
 
 constexpr uint64_t kRedrawNs = 100000000;
-constexpr size_t kWidth = 30;
+
+// " [###---]" as long as a line leaves room for beside so many others; nothing where that is little.
+std::string Bar(double share, size_t others) {
+  constexpr size_t kLeast = 5, kMost = 30;
+  const size_t line = ProgressWidth();
+  const size_t width = std::min(kMost, line - std::min(line, others + 3));
+  if (width < kLeast) return "";
+  const auto full = static_cast<size_t>(share * static_cast<double>(width));
+  return " [" + std::string(full, '#') + std::string(width - full, '-') + "]";
+}
 
 }  // namespace
 
@@ -55,12 +65,9 @@ void ProgressBar::Update(double share) {
     std::snprintf(rate_text, sizeof rate_text, "%.1f %s/s", rate, unit_.c_str());
   }
   const long left = done > 0 ? static_cast<long>(seconds * (1.0 - share) / done + 0.5) : 0;
-  const auto full = static_cast<size_t>(share * kWidth);
-  char text[256];
-  std::snprintf(text, sizeof text, "%s [%s%s] %3.0f %%  %s  %ld:%02ld left", what_.c_str(),
-                std::string(full, '#').c_str(), std::string(kWidth - full, '-').c_str(), share * 100, rate_text,
-                left / 60, left % 60);
-  Progress(text);
+  char figures[128];
+  std::snprintf(figures, sizeof figures, "%3.0f %%  %s  %ld:%02ld left", share * 100, rate_text, left / 60, left % 60);
+  Progress(what_ + Bar(share, what_.size() + 1 + std::strlen(figures)) + " " + figures);
 }
 
 }  // namespace prenorm::tools

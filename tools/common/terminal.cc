@@ -18,6 +18,16 @@ bool IsSet(const char* name) {
   return value != nullptr && *value != '\0';
 }
 
+// Both 0 where they are not known.
+size_t ColumnsOf(int terminal) {
+  winsize size{};
+  return ioctl(terminal, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+size_t ColumnsAsked() {
+  const char* columns = std::getenv("COLUMNS");
+  return columns == nullptr ? 0 : static_cast<size_t>(std::max(std::atoi(columns), 0));
+}
+
 bool AutoColor() {
   if (IsSet("NO_COLOR")) return false;
   if (IsSet("CLICOLOR_FORCE") && std::string_view(std::getenv("CLICOLOR_FORCE")) != "0") return true;
@@ -40,19 +50,22 @@ void NotePart(std::string_view text) { std::fwrite(text.data(), 1, text.size(), 
 
 void Progress(std::string_view text) {
   if (!StderrIsTerminal()) return;
-  const std::string line = "\r\033[K" + std::string(text);
+  size_t bytes = std::min(text.size(), ProgressWidth());
+  while (bytes < text.size() && bytes > 0 && (text[bytes] & 0xC0) == 0x80) --bytes;  // Between characters.
+  const std::string line = "\r\033[K" + std::string(text.substr(0, bytes));
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 size_t LineWidth() {
-  constexpr size_t kMost = 120;
-  const char* columns = std::getenv("COLUMNS");
-  if (const int wanted = columns == nullptr ? 0 : std::atoi(columns); wanted > 0) {
-    return std::min<size_t>(static_cast<size_t>(wanted), kMost);
-  }
-  winsize size{};
-  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? std::min<size_t>(size.ws_col, kMost) : 100;
+  size_t columns = ColumnsAsked();
+  if (columns == 0) columns = ColumnsOf(STDOUT_FILENO);
+  return columns == 0 ? 100 : std::min<size_t>(columns, 120);
+}
+
+size_t ProgressWidth() {
+  size_t columns = ColumnsOf(STDERR_FILENO);
+  if (columns == 0) columns = ColumnsAsked();
+  return (columns == 0 ? 80 : columns) - 1;  // Some terminals begin a new line behind the last column.
 }
 
 bool StderrIsTerminal() { return isatty(STDERR_FILENO) == 1; }

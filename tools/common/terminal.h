@@ -20,8 +20,10 @@ void Note(std::string_view text);
 /// A part of one.
 void NotePart(std::string_view text);
 
-/// A line that the next one overwrites: progress, on a terminal only. Empty text clears it.
+/// A line that the next one overwrites: progress, on a terminal only, cut to ProgressWidth(). Empty text clears it.
 void Progress(std::string_view text);
+/// Columns that such a line may take.
+size_t ProgressWidth();
 
 /// Columns of a line on stdout: what COLUMNS says, else what the terminal has, else 100; at most 120, for reading.
 size_t LineWidth();
