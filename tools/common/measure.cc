@@ -7,6 +7,7 @@
 #include <new>
 
 #include "prenorm/doctor.h"
+#include "tools/common/interrupt.h"
 
 namespace prenorm::tools {
 
@@ -30,12 +31,13 @@ double ProbeReadBandwidth(int threads, int64_t megabytes) {
   uint64_t* data = buffer.get();
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (int64_t line = 0; line < lines; ++line) {  // Touch each page on the thread that will read it.
+    if (InterruptFlag()) continue;
     for (size_t i = 0; i < kLineWords; ++i)
       data[static_cast<size_t>(line) * kLineWords + i] = static_cast<uint64_t>(line);
   }
   double best = 0.0;
   uint64_t sink = 0;
-  for (int pass = 0; pass < 5; ++pass) {
+  for (int pass = 0; pass < 5 && !InterruptFlag(); ++pass) {
     uint64_t sum = 0;
     const uint64_t begin = NowNs();
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : sum)
