@@ -56,7 +56,8 @@ const AddedToken* AddedTokens::LongestAt(std::string_view text, size_t at, const
   return best;
 }
 
-AddedTokens::Match AddedTokens::Find(std::string_view text, size_t from, const AllowSpecial& allow_special) const {
+AddedTokens::Match AddedTokens::Find(std::string_view text, size_t from, size_t done,
+                                     const AllowSpecial& allow_special) const {
   Match match;
   for (size_t at = from; at < text.size(); ++at) {
     if (!starts_[static_cast<unsigned char>(text[at])]) continue;
@@ -67,9 +68,10 @@ AddedTokens::Match AddedTokens::Find(std::string_view text, size_t from, const A
       continue;
     }
     match.token = token;
-    match.begin = at;
-    match.end = at + token->text.size();
-    while (token->lstrip && match.begin > from) {
+    match.begin = std::max(at, done);
+    match.next = at + token->text.size();
+    match.end = std::max(match.next, done);
+    while (token->lstrip && match.begin > done) {
       size_t offset = PreviousChar(text, match.begin);
       const size_t before = offset;
       if (!IsWhiteSpace(NextChar(text, &offset))) break;

@@ -21,14 +21,15 @@ class AddedTokens {
     const AddedToken* token = nullptr;
     size_t begin = 0;  ///< With the white space that the token swallows.
     size_t end = 0;
+    size_t next = 0;  ///< Where the search for the next one goes on: white space that is swallowed may begin it.
   };
 
   /// Says whether a special token at text[begin, end) counts.
   using AllowSpecial = std::function<bool(size_t begin, size_t end)>;
 
-  /// The first match at or after `from`, the longest there; token null if there is none. Matches begin at or after
-  /// `from` also with the white space that they swallow.
-  Match Find(std::string_view text, size_t from, const AllowSpecial& allow_special) const;
+  /// The first match at or after `from`, the longest there; token null if there is none. Of the text before `done`, which
+  /// is behind `from` where white space was swallowed, it takes nothing.
+  Match Find(std::string_view text, size_t from, size_t done, const AllowSpecial& allow_special) const;
 
   bool empty() const { return sorted_.empty(); }
 

@@ -56,8 +56,7 @@ void CleanText(char32_t c, std::string* out) {
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
     case UTF8PROC_CATEGORY_CC:  // the other controls that are white space too, such as U+000B and U+0085
     case UTF8PROC_CATEGORY_CF:
-    case UTF8PROC_CATEGORY_CN:
-    case UTF8PROC_CATEGORY_CO:
+    case UTF8PROC_CATEGORY_CO:  // Unassigned characters stay.
       return;
     default:
       break;

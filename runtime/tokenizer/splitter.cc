@@ -126,7 +126,7 @@ Status Splitter::Split(const SplitSteps& steps, std::string_view text, bool at_s
     next_.clear();
     // Earlier steps may have removed what the text began with.
     const bool changed = !changed_.empty();
-    const bool begins = changed || pieces_.empty() || pieces_[0].data() == text.data();
+    const bool keeps_start = changed || pieces_.empty() || pieces_[0].data() == text.data();
     for (size_t i = 0; i < pieces_.size(); ++i) {
       const std::string_view piece = pieces_[i];
       switch (step.kind) {
@@ -134,7 +134,7 @@ Status Splitter::Split(const SplitSteps& steps, std::string_view text, bool at_s
           if (Status status = SplitByRegex(step, piece); !status.ok()) return status;
           break;
         case SplitStep::Kind::kMetaspace:
-          SplitByMetaspace(step, piece, at_start && i == 0 && begins);
+          SplitByMetaspace(step, piece, at_start && i == 0 && keeps_start);
           break;
         case SplitStep::Kind::kLeadingSpace:
           if (piece.starts_with(' '))

@@ -50,13 +50,14 @@ class Encoding {
     if (text.size() >= kCacheFrom) cache_ = std::make_unique<PieceCache>(text.size());
     ids_.reserve(text.size() / 4 + 16);
     const auto allowed = [&](size_t begin, size_t end) { return Covers(parsed, begin, end); };
-    for (size_t at = 0;;) {
-      const AddedTokens::Match match = parts_.raw_added->Find(text, at, allowed);
+    for (size_t at = 0, next = 0;;) {
+      const AddedTokens::Match match = parts_.raw_added->Find(text, next, at, allowed);
       const size_t end = match.token == nullptr ? text.size() : match.begin;
       if (Status status = EncodeStretch(text.substr(at, end - at), at == 0); !status.ok()) return status;
       if (match.token == nullptr) return Status();
       ids_.push_back(match.token->id);
       at = match.end;
+      next = match.next;
     }
   }
 
@@ -71,13 +72,14 @@ class Encoding {
     if (Status status = Normalize(parts_.spec.normalizer, &normalized_text_); !status.ok()) return status;
     text = normalized_text_;
     const auto none = [](size_t, size_t) { return false; };
-    for (size_t at = 0;;) {
-      const AddedTokens::Match match = parts_.normalized_added->Find(text, at, none);
+    for (size_t at = 0, next = 0;;) {
+      const AddedTokens::Match match = parts_.normalized_added->Find(text, next, at, none);
       const size_t end = match.token == nullptr ? text.size() : match.begin;
       if (Status status = EncodeNormalized(text.substr(at, end - at), at_start && at == 0); !status.ok()) return status;
       if (match.token == nullptr) return Status();
       ids_.push_back(match.token->id);
       at = match.end;
+      next = match.next;
     }
   }
 

@@ -72,6 +72,23 @@ TEST(SpmTest, StrippingFlagsSwallowSpaceButDoNotDecideMatches) {  // T17
   EXPECT_EQ(*tokenizer->Encode("<|user|> \n", parse), std::vector<TokenId>{user.id});
 }
 
+// As Hugging Face tokenizers 0.23 has it: the search goes on right behind the token, in the space that it swallows.
+TEST(SpmTest, SwallowedSpaceMayBeginTheNextToken) {
+  SpecMaker maker = SpmMaker();
+  std::vector<TokenId> ids;
+  for (const char* text : {"<user>", " sp "}) {
+    AddedToken token;
+    token.id = maker.Add(text, TokenType::kUserDefined);
+    token.text = text;
+    token.rstrip = ids.empty();
+    maker.spec().added.push_back(token);
+    ids.push_back(token.id);
+  }
+  const auto tokenizer = maker.Build();
+  EXPECT_EQ(*tokenizer->Encode("<user>  sp "), ids);
+  EXPECT_EQ(*tokenizer->Encode("<user> \n sp "), ids);
+}
+
 TEST(SpmTest, EveryMarkDecodesToASpace) {  // T20
   SpecMaker maker = SpmMaker();
   const auto tokenizer = maker.Build();

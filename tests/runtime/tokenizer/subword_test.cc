@@ -125,6 +125,8 @@ TEST(NormalizerTest, BertsSteps) {
                                                        "b\0c\x01\xE2\x80\x8E",
                                                        11)),
             "a  bc");
+  EXPECT_EQ(Normalized({Kind::kCleanText}, "a\u0378\uE000\u00AD\U0010FFFF"), "a\u0378\U0010FFFF")
+      << "unassigned characters stay, private and format ones go";
   EXPECT_EQ(Normalized({Kind::kSpaceCjk}, "a漢字"), "a 漢  字 ");
   EXPECT_EQ(Normalized({Kind::kStrip}, " \n a b\xE3\x80\x80"), "a b");
   EXPECT_EQ(Normalized({Kind::kStrip}, "  "), "");
