@@ -1,80 +1,18 @@
 // Encoders against transformers (tests/golden/make_encoders.py), from a folder and from a GGUF file; one text's vector
-// whatever stands beside it; decoders as embedders; what is refused.
+// whatever stands beside it; quantized; what is refused.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "prenorm/encoder.h"
-#include "prenorm/inspect.h"
-#include "prenorm/model.h"
 #include "prenorm/quantize.h"
 #include "prenorm/session.h"
-#include "runtime/model/parts.h"
-#include "tests/support/hashed_model.h"
-#include "tests/support/tiny_model.h"
+#include "tests/runtime/model/encoder_support.h"
 
 namespace prenorm {
 namespace {
-
-namespace fs = std::filesystem;
-using Texts = std::vector<std::vector<TokenId>>;
-
-const nlohmann::json& GoldenOf(const std::string& name) {
-  static const nlohmann::json goldens = [] {
-    std::ifstream file(PRENORM_SOURCE_DIR "/tests/golden/encoders.json");
-    return nlohmann::json::parse(file);
-  }();
-  for (const auto& golden : goldens) {
-    if (golden["name"] == name) return golden;
-  }
-  ADD_FAILURE() << "no golden values of " << name;
-  return goldens[0];
-}
-
-class Folder {
- public:
-  Folder() : path_(fs::path(testing::TempDir()) / ("prenorm_encoder_" + std::to_string(getpid()))) {
-    fs::remove_all(path_);
-    fs::create_directories(path_);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  fs::path operator/(const std::string& name) const { return path_ / name; }
-  void Write(const std::string& name, const std::string& text) const {
-    fs::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name, std::ios::binary) << text;
-  }
-
- private:
-  fs::path path_;
-};
-
-std::shared_ptr<const Model> Load(const fs::path& path) {
-  Result<std::shared_ptr<const Model>> model = Model::Load(path.string());
-  if (!model.ok()) ADD_FAILURE() << model.status().message();
-  return model.ok() ? *model : nullptr;
-}
-
-std::unique_ptr<Encoder> Make(std::shared_ptr<const Model> model, const EncoderOptions& options = {}) {
-  Result<std::unique_ptr<Encoder>> encoder = Encoder::Create(std::move(model), options);
-  if (!encoder.ok()) ADD_FAILURE() << encoder.status().message();
-  return encoder.ok() ? std::move(*encoder) : nullptr;
-}
-
-std::vector<float> Embeddings(Encoder& encoder, const Texts& texts) {
-  std::vector<float> out(texts.size() * encoder.dim());
-  const Status status = encoder.EmbedTokens(texts, out.data());
-  EXPECT_TRUE(status.ok()) << status.message();
-  return out;
-}
 
 void ExpectNear(const std::vector<float>& rows, size_t dim, const nlohmann::json& expected,
                 const std::vector<size_t>& picked) {
@@ -95,7 +33,7 @@ class EncoderTest : public testing::TestWithParam<const char*> {
     texts_ = golden["texts"].get<Texts>();
     picked_ = golden["picked"].get<std::vector<size_t>>();
   }
-  Folder folder_;
+  TemporaryFolder folder_;
   Texts texts_;
   std::vector<size_t> picked_;
 };
@@ -189,8 +127,8 @@ INSTANTIATE_TEST_SUITE_P(All, EncoderTest, testing::Values("bert", "roberta", "b
                          [](const auto& name) { return std::string(name.param); });
 
 // The tolerance is that of int8 activations and 8-bit weights.
-TEST(EncoderDetailsTest, QuantizedStaysNearAndKeepsItsBitsInBatches) {
-  const Folder folder;
+TEST(EncoderLimitsTest, QuantizedStaysNearAndKeepsItsBitsInBatches) {
+  const TemporaryFolder folder;
   const nlohmann::json& golden = GoldenOf("bert");
   HashedModel(golden).WriteGguf(folder / "f32.gguf");
   QuantizeOptions options;
@@ -211,85 +149,8 @@ TEST(EncoderDetailsTest, QuantizedStaysNearAndKeepsItsBitsInBatches) {
   }
 }
 
-TEST(EncoderDetailsTest, DecodersPoolTheLastTokenBehindTheFinalNorm) {
-  const auto model = LoadTinyModel();
-  ASSERT_NE(model, nullptr);
-  const auto encoder = Make(model, {.threads = 2, .normalize = false});
-  ASSERT_NE(encoder, nullptr);
-  EXPECT_EQ(encoder->pooling(), Pooling::kLast);
-  const Texts texts = {{5, 9, 3}, {7}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}};
-  const std::vector<float> rows = Embeddings(*encoder, texts);
-  const ModelParts& parts = model->parts();
-  const size_t dim = encoder->dim(), vocab_size = model->config().vocab_size;
-  for (size_t i = 0; i < texts.size(); ++i) {  // The output matrix times the vector are the logits of a session.
-    SessionOptions options;
-    options.cache = SessionOptions::Cache::kF32;
-    const auto session = Session::Create(model, options);
-    ASSERT_TRUE(session.ok());
-    ASSERT_TRUE((*session)->Eval(texts[i]).ok());
-    std::vector<float> row(dim);
-    double worst = 0.0, largest = 0.0;
-    for (size_t id = 0; id < vocab_size; ++id) {
-      DequantizeWeightRow(parts.weights.output, id, row.data());
-      double logit = 0.0;
-      for (size_t c = 0; c < dim; ++c) logit += static_cast<double>(row[c]) * static_cast<double>(rows[i * dim + c]);
-      const double found = static_cast<double>((*session)->logits()[id]);
-      worst = std::max(worst, std::abs(logit - found));
-      largest = std::max(largest, std::abs(found));
-    }
-    EXPECT_LT(worst, 0.01 * largest);
-  }
-  const auto mean = Make(model, {.pooling = Pooling::kMean});
-  EXPECT_EQ(Embeddings(*mean, {texts[2]}).size(), dim);
-}
-
-TEST(EncoderDetailsTest, FoldersSayHowToPool) {
-  const Folder folder;
-  HashedModel(GoldenOf("bert")).WriteFolder(folder / "model");
-  const auto modules = [](const std::string& last) {
-    return R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
-               {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"})" +
-           last + "]";
-  };
-  EXPECT_EQ(Make(Load(folder / "model"))->pooling(), Pooling::kMean);
-  EXPECT_TRUE(Make(Load(folder / "model"))->normalizes());
-  folder.Write("model/modules.json", modules(""));
-  folder.Write("model/1_Pooling/config.json", R"({"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false})");
-  folder.Write("model/sentence_bert_config.json", R"({"max_seq_length": 12})");
-  const auto encoder = Make(Load(folder / "model"));
-  EXPECT_EQ(encoder->pooling(), Pooling::kCls);
-  EXPECT_FALSE(encoder->normalizes());
-  EXPECT_EQ(encoder->max_tokens(), 12u);
-  folder.Write("model/modules.json", modules(R"(, {"path": "2", "type": "sentence_transformers.models.Normalize"})"));
-  EXPECT_TRUE(Make(Load(folder / "model"))->normalizes());
-  folder.Write("model/1_Pooling/config.json", R"({"pooling_mode_max_tokens": true})");
-  const auto refused = Encoder::Create(Load(folder / "model"));
-  EXPECT_EQ(refused.status().code(), StatusCode::kUnsupported);
-  EXPECT_NE(refused.status().message().find("pooling_mode_max_tokens"), std::string::npos)
-      << refused.status().message();
-  EXPECT_NE(Make(Load(folder / "model"), {.pooling = Pooling::kMean, .normalize = true}), nullptr);
-  folder.Write("model/1_Pooling/config.json", R"({"pooling_mode_mean_tokens": true})");
-  folder.Write("model/modules.json", modules(R"(, {"path": "2", "type": "sentence_transformers.models.Dense"})"));
-  EXPECT_NE(Encoder::Create(Load(folder / "model")).status().message().find("'Dense'"), std::string::npos);
-  folder.Write("model/modules.json", "[");
-  EXPECT_EQ(Model::Load((folder / "model").string()).status().code(), StatusCode::kBadModel);
-  HashedModel(GoldenOf("bert")).WriteGguf(folder / "model.gguf");
-  EXPECT_EQ(Make(Load(folder / "model.gguf"))->pooling(), Pooling::kCls) << "pooling_type 2";
-}
-
-TEST(EncoderDetailsTest, CheckpointsOfTheFirstReleasesCallGainsGamma) {
-  const Folder folder;
-  HashedModel golden(GoldenOf("bert"));
-  golden.WriteFolder(folder / "new");
-  golden.Rename("LayerNorm.weight", "LayerNorm.gamma");
-  golden.Rename("LayerNorm.bias", "LayerNorm.beta");
-  golden.WriteFolder(folder / "old");
-  const auto texts = GoldenOf("bert")["texts"].get<Texts>();
-  EXPECT_EQ(Embeddings(*Make(Load(folder / "old")), texts), Embeddings(*Make(Load(folder / "new")), texts));
-}
-
-TEST(EncoderDetailsTest, RefusesWhatItCannotEmbed) {
-  const Folder folder;
+TEST(EncoderLimitsTest, RefusesWhatItCannotEmbed) {
+  const TemporaryFolder folder;
   nlohmann::json golden = GoldenOf("bert");
   HashedModel(golden).WriteFolder(folder / "model");
   const auto model = Load(folder / "model");
@@ -322,94 +183,6 @@ TEST(EncoderDetailsTest, RefusesWhatItCannotEmbed) {
   golden["config"]["position_embedding_type"] = "relative_key";
   HashedModel(golden).WriteFolder(folder / "relative");
   EXPECT_EQ(Model::Load((folder / "relative").string()).status().code(), StatusCode::kUnsupported);
-}
-
-// From shapes alone: no weight of that size is in the tree.
-TEST(EncoderDetailsTest, BertBaseHas25LayerNormsWith38400Parameters) {
-  constexpr uint64_t kDim = 768, kFfn = 3072, kLayers = 12, kVocab = 30522, kPositions = 512, kKinds = 2;
-  const Folder folder;
-  nlohmann::json header;
-  uint64_t offset = 0, parameters = 0;
-  const auto add = [&](const std::string& name, std::vector<uint64_t> shape) {
-    uint64_t elements = 1;
-    for (const uint64_t extent : shape) elements *= extent;
-    header[name] = {{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {offset, offset + 4 * elements}}};
-    offset += 4 * elements;
-    parameters += elements;
-  };
-  const auto linear = [&](const std::string& name, uint64_t out, uint64_t in) {
-    add(name + ".weight", {out, in});
-    add(name + ".bias", {out});
-  };
-  const auto norm = [&](const std::string& name) {
-    add(name + ".LayerNorm.weight", {kDim});
-    add(name + ".LayerNorm.bias", {kDim});
-  };
-  add("embeddings.word_embeddings.weight", {kVocab, kDim});
-  add("embeddings.position_embeddings.weight", {kPositions, kDim});
-  add("embeddings.token_type_embeddings.weight", {kKinds, kDim});
-  norm("embeddings");
-  for (uint64_t i = 0; i < kLayers; ++i) {
-    const std::string layer = "encoder.layer." + std::to_string(i) + ".";
-    for (const char* name : {"query", "key", "value"}) linear(layer + "attention.self." + name, kDim, kDim);
-    linear(layer + "attention.output.dense", kDim, kDim);
-    norm(layer + "attention.output");
-    linear(layer + "intermediate.dense", kFfn, kDim);
-    linear(layer + "output.dense", kDim, kFfn);
-    norm(layer + "output");
-  }
-  linear("pooler.dense", kDim, kDim);
-  EXPECT_EQ(parameters, 109482240u);
-
-  std::string text = header.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');
-  const uint64_t length = text.size();
-  folder.Write("base/model.safetensors", std::string(reinterpret_cast<const char*>(&length), sizeof length) + text);
-  fs::resize_file(folder / "base/model.safetensors", sizeof length + length + offset);  // A hole, not bytes.
-  folder.Write("base/config.json", R"({"model_type": "bert", "hidden_size": 768, "intermediate_size": 3072,
-      "num_hidden_layers": 12, "num_attention_heads": 12, "max_position_embeddings": 512, "layer_norm_eps": 1e-12})");
-  folder.Write("base/tokenizer.json",
-               R"({"added_tokens": [], "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}})");
-  const Result<Inspection> found = Inspect((folder / "base").string());
-  ASSERT_TRUE(found.ok()) << found.status().message();
-  EXPECT_TRUE(found->supported) << (found->reasons.empty() ? "" : found->reasons[0]);
-  EXPECT_EQ(found->norms.size(), 1 + 2 * kLayers);
-  EXPECT_EQ(found->norm_parameters, 38400u);
-  EXPECT_EQ(found->parameters, parameters);
-  EXPECT_NEAR(100.0 * static_cast<double>(found->norm_parameters) / static_cast<double>(found->parameters), 0.035,
-              5e-4);
-  size_t embedding = 0, attention = 0, feed_forward = 0;
-  for (const InspectedNorm& each : found->norms) {
-    EXPECT_EQ(each.kind, "layer_norm");
-    EXPECT_EQ(each.size, kDim);
-    EXPECT_EQ(each.eps, 1e-12f);
-    embedding += each.site == "embd_norm" && each.layer == -1;
-    attention += each.site == "post_attn_norm" && each.layer >= 0;
-    feed_forward += each.site == "post_ffn_norm" && each.layer >= 0;
-  }
-  EXPECT_EQ(embedding, 1u);
-  EXPECT_EQ(attention, kLayers);
-  EXPECT_EQ(feed_forward, kLayers);
-}
-
-// Events of one run name the same sites.
-TEST(EncoderDetailsTest, EventsNameEveryLayerNorm) {
-  class Sites : public OpObserver {
-   public:
-    void Record(const OpEvent& event) override {
-      if (event.kind == OpKind::kNorm) names.insert(std::string(OpSiteName(event.site)) + std::to_string(event.layer));
-    }
-    std::set<std::string> names;
-  } sites;
-  const Folder folder;
-  HashedModel(GoldenOf("bert")).WriteFolder(folder / "model");
-  const auto encoder = Make(Load(folder / "model"), {.threads = 1});
-  encoder->set_observer(&sites);
-  Embeddings(*encoder, {{1, 2, 3}});
-  EXPECT_EQ(sites.names.size(), 1u + 2u * 3u);
-  EXPECT_TRUE(sites.names.contains("embd_norm-1"));
-  EXPECT_TRUE(sites.names.contains("post_attn_norm0"));
-  EXPECT_TRUE(sites.names.contains("post_ffn_norm2"));
 }
 
 }  // namespace

@@ -38,13 +38,17 @@ bool Clear(std::vector<float>& values) {
   return there;
 }
 
+/// Changes all of them; whether there was one to change.
+template <typename Things, typename F>
+bool Each(Things& things, const F& change) {
+  bool changed = false;
+  for (auto& thing : things) changed |= change(thing);
+  return changed;
+}
+
 template <typename F>
 Mutation OfLayers(std::string name, F change) {
-  return {std::move(name), [change](ModelParts& parts) {
-            bool changed = false;
-            for (LayerWeights& layer : parts.weights.layers) changed |= change(layer);
-            return changed;
-          }};
+  return {std::move(name), [change](ModelParts& parts) { return Each(parts.weights.layers, change); }};
 }
 
 template <typename F>
@@ -54,20 +58,12 @@ Mutation OfBlock(std::string name, F change) {
 
 template <typename F>
 Mutation OfRopes(std::string name, F change) {
-  return OfBlock(std::move(name), [change](BlockSpec& block) {
-    bool changed = false;
-    for (RopeTable& rope : block.ropes) changed |= change(rope);
-    return changed;
-  });
+  return OfBlock(std::move(name), [change](BlockSpec& block) { return Each(block.ropes, change); });
 }
 
 template <typename F>
 Mutation OfSpecs(std::string name, F change) {
-  return OfBlock(std::move(name), [change](BlockSpec& block) {
-    bool changed = false;
-    for (LayerSpec& layer : block.layers) changed |= change(layer);
-    return changed;
-  });
+  return OfBlock(std::move(name), [change](BlockSpec& block) { return Each(block.layers, change); });
 }
 
 void AddNorms(std::vector<Mutation>& all) {
@@ -107,8 +103,7 @@ void AddMatrices(std::vector<Mutation>& all) {
   }
   // The bias of keys that do not turn adds the same to all scores of a query: that changes nothing.
   all.push_back({"wk without its bias", [](auto& parts) {
-                   bool changed = false;
-                   for (LayerWeights& layer : parts.weights.layers) changed |= Clear(layer.wk.bias);
+                   const bool changed = Each(parts.weights.layers, [](auto& l) { return Clear(l.wk.bias); });
                    return changed && !parts.block.ropes.empty();
                  }});
   all.push_back(OfLayers("gate and up exchanged", [](auto& l) {
@@ -184,11 +179,8 @@ void AddPositions(std::vector<Mutation>& all) {
   all.push_back(OfSpecs("the first frequencies in all layers",
                         [](auto& layer) { return layer.rope != kNoRope && Set(layer.rope, size_t{0}); }));
   all.push_back(OfBlock("frequencies in layers without", [](auto& block) {
-    bool changed = false;
-    for (LayerSpec& layer : block.layers) {
-      if (!block.ropes.empty() && layer.rope == kNoRope) changed |= Set(layer.rope, size_t{0});
-    }
-    return changed;
+    return !block.ropes.empty() &&
+           Each(block.layers, [](auto& layer) { return layer.rope == kNoRope && Set(layer.rope, size_t{0}); });
   }));
   all.push_back(OfSpecs("no frequencies", [](auto& layer) { return Set(layer.rope, kNoRope); }));
   all.push_back(OfBlock("the other pairs", [](auto& block) {
