@@ -290,13 +290,16 @@ TEST(LimitsTest, StopsBiasesAndMessagesOfACall) {
   size_t n_bytes = 0;
   EXPECT_EQ(prenorm_detokenize(model, &prompt, kMaxDetokenized + 1, 0, nullptr, 0, &n_bytes, nullptr),
             PRENORM_E_INVALID_ARGUMENT);
-  const prenorm_chat_message message = PRENORM_CHAT_MESSAGE_INIT("user", "hello");
-  EXPECT_EQ(prenorm_chat(session, &message, kMaxMessages + 1, nullptr, nullptr, nullptr, nullptr),
-            PRENORM_E_INVALID_ARGUMENT)
-      << "refused before they are read";
-  const std::vector<prenorm_chat_message> many(kMaxMessages, message);
-  EXPECT_EQ(prenorm_chat(session, many.data(), many.size(), nullptr, nullptr, nullptr, nullptr), PRENORM_E_TEMPLATE)
-      << "as many as that are read, and then too much for a template";
+  // Above the limit for its number, at the limit for its first message.
+  prenorm_error* error = prenorm_error_new();
+  const prenorm_chat_message message = PRENORM_CHAT_MESSAGE_INIT(nullptr, "hello");
+  const auto chat = [&](size_t count) {
+    EXPECT_EQ(prenorm_chat(session, &message, count, nullptr, nullptr, nullptr, error), PRENORM_E_INVALID_ARGUMENT);
+    return std::string(prenorm_error_message(error));
+  };
+  EXPECT_TRUE(Says(chat(kMaxMessages), "role")) << chat(kMaxMessages);
+  EXPECT_TRUE(Says(chat(kMaxMessages + 1), "expected 1 to 1048576 messages, found 1048577"));
+  prenorm_error_free(error);
   prenorm_session_free(session);
   prenorm_model_free(model);
 }
