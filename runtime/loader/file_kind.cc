@@ -5,7 +5,7 @@
 
 namespace prenorm {
 
-std::string DescribeForeignFile(std::span<const uint8_t> bytes) {
+std::optional<std::string> DescribeForeignFile(std::span<const uint8_t> bytes) {
   if (bytes.empty()) return "an empty file";
   const std::string_view head(reinterpret_cast<const char*>(bytes.data()), bytes.size() < 512 ? bytes.size() : 512);
   if (head.starts_with("version https://git-lfs")) {
@@ -23,7 +23,7 @@ std::string DescribeForeignFile(std::span<const uint8_t> bytes) {
   const std::string_view text = start == std::string_view::npos ? std::string_view() : head.substr(start);
   if (text.starts_with("<")) return "an HTML page (an error or login page that was saved in place of the model?)";
   if (text.starts_with("{") || text.starts_with("[")) return "a JSON text";
-  return std::string(kNoGgufFile);
+  return std::nullopt;
 }
 
 }  // namespace prenorm

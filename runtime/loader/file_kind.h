@@ -2,16 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 
 namespace prenorm {
 
-/// What DescribeForeignFile says when nothing is recognized.
-inline constexpr std::string_view kNoGgufFile = "no GGUF file";
-
-/// "an HTML page", "a Git LFS pointer ...", or kNoGgufFile.
-std::string DescribeForeignFile(std::span<const uint8_t> bytes);
+/// "an HTML page", "a Git LFS pointer ...", or nothing where none of these is recognized.
+std::optional<std::string> DescribeForeignFile(std::span<const uint8_t> bytes);
 
 }  // namespace prenorm

@@ -54,8 +54,8 @@ class Parser {
   Status ReadHeader() {
     const std::string_view magic(reinterpret_cast<const char*>(bytes_.data()), bytes_.size() < 4 ? 0 : 4);
     if (magic != "GGUF") {
-      return Status(StatusCode::kBadModel,
-                    "'" + path_ + "' is no model file that Prenorm reads\nit is " + DescribeForeignFile(bytes_));
+      return Status(StatusCode::kBadModel, "'" + path_ + "' is no model file that Prenorm reads\nit is " +
+                                               DescribeForeignFile(bytes_).value_or("no GGUF file"));
     }
     reader_.Skip(4);
     if (!reader_.Read(out_.version)) return CutShort("the header");

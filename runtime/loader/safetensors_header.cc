@@ -125,9 +125,9 @@ Status ParseSafetensors(std::span<const uint8_t> bytes, const std::string& path,
   const bool fits = complete && header_bytes != 0 && header_bytes <= kMaxSafetensorsHeader && reader.Skip(header_bytes);
   const HeaderReader header(fits ? bytes.subspan(reader.position()) : bytes, reader.position(), path, file);
   if (!complete || header_bytes > kMaxSafetensorsHeader) {
-    if (const std::string kind = DescribeForeignFile(bytes); kind != kNoGgufFile) {
+    if (const std::optional<std::string> kind = DescribeForeignFile(bytes)) {
       return Status(StatusCode::kBadModel,
-                    "'" + path + "' is no safetensors file\nit is " + kind + "\nDownload the file itself.");
+                    "'" + path + "' is no safetensors file\nit is " + *kind + "\nDownload the file itself.");
     }
   }
   if (!fits) {

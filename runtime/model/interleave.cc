@@ -142,7 +142,7 @@ class WeightPreparation {
 
 }  // namespace
 
-std::vector<const TensorInfo*> RowTables(const ModelParts& parts) {
+std::vector<const TensorInfo*> TensorsKeptAsStored(const ModelParts& parts) {
   std::vector<const TensorInfo*> tables;
   const ModelWeights& weights = parts.weights;
   std::vector<const WeightMatrix*> matrices = PackedMatrices(parts);
@@ -168,7 +168,7 @@ void MarkInterleaved(const std::vector<const TensorInfo*>& tables, ModelParts& p
 
 Status InterleaveWeights(const std::vector<const TensorInfo*>& matrices, ModelParts& parts,
                          const std::function<bool(float)>& progress) {
-  const std::vector<const TensorInfo*> tables = RowTables(parts);
+  const std::vector<const TensorInfo*> tables = TensorsKeptAsStored(parts);
   if (Status status = WeightPreparation(matrices, tables, *parts.source, progress).Run(); !status.ok()) return status;
   MarkInterleaved(tables, parts);
   return {};

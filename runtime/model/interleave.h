@@ -12,7 +12,7 @@ namespace prenorm {
 
 /// Whole tensors of the file of which only single rows are read, an embedding that is not the output too, for example,
 /// and the matrices of encoders that are packed (panels.h). They stay as they are in the file.
-std::vector<const TensorInfo*> RowTables(const ModelParts& parts);
+std::vector<const TensorInfo*> TensorsKeptAsStored(const ModelParts& parts);
 
 /// Marks all weights as interleaved but those of `tables`.
 void MarkInterleaved(const std::vector<const TensorInfo*>& tables, ModelParts& parts);

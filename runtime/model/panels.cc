@@ -9,7 +9,6 @@
 
 #include "prenorm/matmul_panels.h"
 #include "prenorm/session.h"
-#include "runtime/model/interleave.h"
 #include "runtime/parallel/team.h"
 
 namespace prenorm {
@@ -61,12 +60,11 @@ Status PackEncoderPanels(ModelParts& parts) {
   madvise(parts.panels.as<void>(), parts.panels.bytes(), MADV_HUGEPAGE);
   auto* at = parts.panels.as<float>();
   for (Linear* map : maps) map->panels = std::exchange(at, at + FloatsOf(map->w));
-  const std::vector<const TensorInfo*> mapped = RowTables(parts);
   const auto release = [&](const WeightMatrix& w, size_t begin, size_t end) {
     const size_t row_bytes = RowBytes(w.type, w.cols);
-    for (const TensorInfo* tensor : mapped) {
-      if (tensor->data != w.data) continue;
-      parts.source->files()[tensor->file].Release(tensor->offset + begin * row_bytes, tensor->offset + end * row_bytes);
+    for (const TensorInfo& tensor : parts.source->tensors()) {
+      if (tensor.data != w.data || tensor.bytes != w.rows * row_bytes) continue;
+      parts.source->files()[tensor.file].Release(tensor.offset + begin * row_bytes, tensor.offset + end * row_bytes);
     }
   };
   team.Run([&](Worker& worker) {

@@ -80,7 +80,7 @@ Status WriteMatrix(const WeightMatrix& w, PreparedWriter& writer) {
 
 }  // namespace
 
-PreparedWeights::PreparedWeights(ModelParts& parts) : parts_(parts), tables_(RowTables(parts)) {
+PreparedWeights::PreparedWeights(ModelParts& parts) : parts_(parts), tables_(TensorsKeptAsStored(parts)) {
   std::map<const void*, size_t> known;
   for (const TensorInfo* table : tables_) known.emplace(table->data, kElsewhere);
   Hash64 key;

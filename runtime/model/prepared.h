@@ -20,7 +20,7 @@ namespace prenorm {
 ///
 /// File     header (magic, version, row group, key, sizes, checksum), a hash for each MiB of the rest, then from the
 ///          next multiple of 4096 on the matrices in the order of ModelWeights::ForEachMatrix, each at a multiple of
-///          64. Matrices of every type, those too that no target interleaves; not the tables of RowTables.
+///          64. Matrices of every type, those too that no target interleaves; not those of TensorsKeptAsStored.
 /// Name     FILE-STATE-KEY-rowsN.prepared: name of the model's file, N rows of an interleave group, and 16 digits each
 ///          that depend on sizes and times of the model's files, and on these, the fingerprint of the model and the
 ///          layout. A model that changed in any of these gets another file.
