@@ -50,8 +50,8 @@ struct RenderError {
 ///
 /// The language is Jinja 2 as transformers sets it up: sandboxed and immutable, trim_blocks, lstrip_blocks, loop
 /// controls, `raise_exception`, `strftime_now`, `tojson` without HTML escapes, {% generation %} without effect. Refused
-/// by name when compiled: include, import, extends, block, do, autoescape, trans, recursive loops, and every filter,
-/// test or method that the tables of this folder do not list.
+/// by name when compiled: include, import, extends, do, debug, autoescape, trans, and every filter, test or method that
+/// the tables of this folder do not list.
 class Template {
  public:
   /// Errors: kUnsupported for a construct that Prenorm does not have; kTemplate for a template that breaks Jinja's
