@@ -55,6 +55,17 @@ TEST(SessionCliTest, AFileThatIsNoSessionIsRefusedAndKept) {
   EXPECT_NE(other.err.find("another type of cache"), std::string::npos) << other.err;
 }
 
+TEST(SessionCliTest, APlaceThatTakesNoFileIsRefusedBeforeAnAnswer) {
+  TemporaryFolder folder;
+  for (const char* command : {"generate", "chat"}) {
+    const CommandResult result =
+        RunCommand({command, TinyModel(), "-p", kPrompt, "-n", "2", "--session", folder.path("missing/kept")});
+    EXPECT_EQ(result.exit_code, 1) << result.err;
+    EXPECT_EQ(result.out, "");
+    EXPECT_NE(result.err.find("/missing'"), std::string::npos) << result.err;
+  }
+}
+
 TEST(SessionCliTest, SpeculationKeepsTheTextAndSaysWhatItDid) {
   for (const char* command : {"generate", "chat"}) {
     const json plain = RunJson(command, {});

@@ -1,9 +1,13 @@
 // Checks before loading, and the one line that says what runs.
 #include "tools/common/open_model.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 
@@ -135,7 +139,13 @@ Result<OpenedDraft> OpenDraft(const Options& options) {
 Status RestoreSession(Session& session, const Options& options) {
   if (options.session.empty()) return Status();
   const Status status = session.RestoreFile(options.session);
-  return status.code() == StatusCode::kNotFound ? Status() : status;
+  if (status.code() != StatusCode::kNotFound) return status;
+  // A place that takes no file is refused here, not when an answer is to be kept.
+  const std::string folder = std::filesystem::absolute(options.session).parent_path().string();
+  if (access(folder.c_str(), W_OK | X_OK) == 0) return Status();
+  return Status(StatusCode::kIo, "The session cannot be kept.\n'" + options.session + "': in the folder '" + folder +
+                                     "' no file can be made: " + std::strerror(errno) +
+                                     "\nMake the folder, or give --session a file elsewhere.");
 }
 
 Status KeepSession(const Session& session, const Options& options) {

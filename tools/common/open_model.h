@@ -30,8 +30,8 @@ struct OpenedDraft {
 };
 Result<OpenedDraft> OpenDraft(const Options& options);
 
-/// --session: what the file holds, if there is one. Errors: those of Session::RestoreFile, but a file
-/// that does not exist.
+/// --session: what the file holds, if there is one. Errors: those of Session::RestoreFile, but a file that does not
+/// exist; kIo if none can be made there.
 Status RestoreSession(Session& session, const Options& options);
 /// --session: keeps what the session holds. Errors: those of Session::SaveFile.
 Status KeepSession(const Session& session, const Options& options);
