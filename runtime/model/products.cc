@@ -31,11 +31,12 @@ NextNorm NormAfter(const StepContext& context, OpSite site) {
 }
 
 // All weights have gone through the caches since a norm's last token, and its gain is too short for what the processor
-// fetches ahead by itself: without this, most of the norm of a single token is waiting for its gain.
-void FetchGain(const StepContext& context, OpSite site) {
+// fetches ahead by itself: without this, most of the norm of a single token is waiting for it.
+void Fetch(const NormWeights& norm) {
   constexpr size_t kLine = 64 / sizeof(float);
-  const std::vector<float>& gain = NormAfter(context, site).weights.gain;
-  for (size_t i = 0; i < gain.size(); i += kLine) __builtin_prefetch(gain.data() + i);
+  for (const std::vector<float>* values : {&norm.gain, &norm.bias}) {
+    for (size_t i = 0; i < values->size(); i += kLine) __builtin_prefetch(values->data() + i);
+  }
 }
 
 // First row of `w` that belongs to part `part` of `parts` or a later one, where `w` starts `before` bytes into a list
@@ -350,7 +351,10 @@ void AddBranch(StepContext& context, OpSite site, const float* input, size_t wid
   const bool plain = !end.norm && end.scale.empty() && block.residual_scale == 1.0f && block.stream_scale == 1.0f &&
                      context.placement() != NormPlacement::kApart;
   const Product products[] = {ProductOf(linear, plain ? context.x() : context.branch())};
-  if (context.n == 1) FetchGain(context, site);  // While the product has the memory busy anyway.
+  if (context.n == 1) {  // While the product has the memory busy anyway.
+    Fetch(end.norm);
+    Fetch(NormAfter(context, site).weights);
+  }
   const StepBuffers::Packed pack = PackInput(context, site, input, width, products);
   Multiply(context, site, products, pack, /*accumulate=*/plain);
   if (plain) SumSquaresOfX(context, NormAfter(context, site).site, OwnRows(context, products, 0));
