@@ -12,6 +12,7 @@ namespace prenorm::chat_template {
 namespace {
 
 constexpr size_t kMaxNameChars = 32;
+constexpr size_t kMaxOldName = 6;  // Bytes of the longest that needs no semicolon.
 
 // Of U+00A0 and the characters behind it. These, and kOldNames, need no semicolon.
 constexpr std::array<std::string_view, 96> kLatinNames = {
@@ -109,7 +110,7 @@ Entity Name(std::string_view text) {
                           ErrorKind::kUnsupported);
     }
   }
-  for (size_t size = name.size(); size > 1; --size) {
+  for (size_t size = std::min(name.size(), kMaxOldName); size > 1; --size) {
     if (const auto c = OldName(name.substr(0, size))) return Character(1 + size, *c);
   }
   return {};

@@ -47,15 +47,18 @@ std::string StemOf(const std::string& path) {
   return name;
 }
 
-// What the names of all prepared files of a model begin with.
-std::string PrefixOf(const TensorSource& source) {
+// Of sizes and times of a model's files.
+uint64_t StateOf(const TensorSource& source) {
   Hash64 state;
   for (const MappedFile& file : source.files()) {
     state.Add(file.bytes().size());
     state.Add(static_cast<uint64_t>(file.modified_ns()));
   }
-  return StemOf(source.path()) + "-" + Hex(state.value()) + "-";
+  return state.value();
 }
+
+// What the names of all prepared files of a model begin with.
+std::string PrefixOf(const TensorSource& source) { return StemOf(source.path()) + "-" + Hex(StateOf(source)) + "-"; }
 
 Status Damaged(const std::string& path, const std::string& where) {
   return {StatusCode::kBadModel, "the prepared weights are damaged\n'" + path + "': " + where +
@@ -101,10 +104,7 @@ PreparedWeights::PreparedWeights(ModelParts& parts) : parts_(parts), tables_(Ten
   key.Add(kPreparedVersion);
   key.Add(RowGroup());
   key.Add(fingerprint_);
-  for (const MappedFile& file : parts.source->files()) {
-    key.Add(file.bytes().size());
-    key.Add(static_cast<uint64_t>(file.modified_ns()));
-  }
+  key.Add(StateOf(*parts.source));
   key_ = key.value();
   name_ = PrefixOf(*parts.source) + Hex(key_) + "-rows" + std::to_string(RowGroup()) + kSuffix;
 }

@@ -1,3 +1,4 @@
+// LayerNorm with eps outside of the root has no kernel: centred here, then normalized as RMSNorm.
 #include "tools/common/norm_choice.h"
 
 #include <cstddef>

@@ -141,7 +141,8 @@ Status RestoreSession(Session& session, const Options& options) {
   const Status status = session.RestoreFile(options.session);
   if (status.code() != StatusCode::kNotFound) return status;
   // A place that takes no file is refused here, not when an answer is to be kept.
-  const std::string folder = std::filesystem::absolute(options.session).parent_path().string();
+  std::string folder = std::filesystem::path(options.session).parent_path().string();
+  if (folder.empty()) folder = ".";
   if (access(folder.c_str(), W_OK | X_OK) == 0) return Status();
   return Status(StatusCode::kIo, "The session cannot be kept.\n'" + options.session + "': in the folder '" + folder +
                                      "' no file can be made: " + std::strerror(errno) +

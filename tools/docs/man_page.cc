@@ -77,7 +77,7 @@ std::string OverviewManPage(const std::string& version) {
   return text + ".SH ENVIRONMENT\nOptions that a variable can give name it on the pages of their commands.\n" +
          Variables() +
          ".SH EXIT STATUS\n0 ok, 1 other, 2 usage, 3 model file bad or unsupported, 4 does not fit in memory, 5 prompt "
-         "too long, 6 chat template, 7 verification failed, 130 interrupted, 143 terminated.\n";
+         "too long, 6 chat template, 7 verification failed, 129 hung up, 130 interrupted, 143 terminated.\n";
 }
 
 std::string CommandManPage(const CommandInfo& info, const std::string& version) {
