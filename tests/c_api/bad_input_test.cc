@@ -1,12 +1,12 @@
 // Files and texts that are refused, or stood, through the C interface.
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <filesystem>
 #include <string>
 
 #include "tests/c_api/c_helpers.h"
 #include "tests/support/bad_models.h"
+#include "tests/support/small_stack.h"
 
 namespace prenorm::c_test {
 namespace {
@@ -49,27 +49,12 @@ TEST_F(BadInputTest, BytesThatAreNoUtf8AreReplaced) {  // T12
 }
 
 TEST_F(BadInputTest, LongTextsFitASmallStack) {  // T16
-  struct Job {
-    const prenorm_model* model;
-    bool same;
-  } job{model_.get(), false};
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 256 * 1024);
-  pthread_t thread;
-  ASSERT_EQ(pthread_create(
-                &thread, &attributes,
-                [](void* user) -> void* {
-                  auto& mine = *static_cast<Job*>(user);
-                  const std::string a(50'000, 'A'), z(131'072, 'Z');
-                  mine.same = RoundTrip(mine.model, a) == a && RoundTrip(mine.model, z) == z;
-                  return nullptr;
-                },
-                &job),
-            0);
-  pthread_join(thread, nullptr);
-  pthread_attr_destroy(&attributes);
-  EXPECT_TRUE(job.same);
+  bool same = false;
+  RunOnStack(256 * 1024, [&] {
+    const std::string a(50'000, 'A'), z(131'072, 'Z');
+    same = RoundTrip(model_.get(), a) == a && RoundTrip(model_.get(), z) == z;
+  });
+  EXPECT_TRUE(same);
 }
 
 }  // namespace

@@ -75,28 +75,16 @@ TEST_F(FamiliesCTest, BothFormatsGiveTheLogitsOfTransformers) {  // F18, F19, F2
 }
 
 TEST_F(FamiliesCTest, TheEmbeddingIsTheOutputWhereNoneIsStored) {  // F17
-  nlohmann::json golden = GoldenOf("llama_scaled");
+  const nlohmann::json& golden = GoldenOf("llama_scaled");
   const auto ids = golden["ids"].get<std::vector<int32_t>>();
-  HashedModel(golden).WriteFolder(folder_.path("tied"));
-  golden["config"]["tie_word_embeddings"] = false;
-  HashedModel stored(golden);
-  stored.CopyTensor("model.embed_tokens.weight", "lm_head.weight");
-  stored.WriteFolder(folder_.path("stored"));
+  WriteTiedAndStored(golden, folder_.path("tied"), folder_.path("stored"));
   const Model a = Load(folder_.path("tied")), b = Load(folder_.path("stored"));
   EXPECT_EQ(Logits(a.get(), ids), Logits(b.get(), ids));
 }
 
 // A scalar, an empty tensor and a long name load; what no layer uses is named whole.
 TEST_F(FamiliesCTest, TensorsThatNoLayerUsesAreNamed) {  // F11, F16, F26
-  nlohmann::json golden = GoldenOf("llama");
-  const std::string long_name(300, 'x');
-  const auto add = [&](const std::string& name, const std::vector<uint64_t>& shape) {
-    golden["tensors"].push_back(
-        {{"hf", name}, {"gguf", name}, {"op", ""}, {"shape", shape}, {"offset", 0.0}, {"amplitude", 1.0}});
-  };
-  add("a.scalar", {});
-  add("no.values", {0});
-  add(long_name, {4});
+  const nlohmann::json golden = WithUnusedTensors("llama");
   HashedModel(golden).WriteFolder(folder_.path("more"));
   HashedModel(golden).WriteGguf(folder_.path("more.gguf"));
   const auto ids = golden["ids"].get<std::vector<int32_t>>();
@@ -107,7 +95,7 @@ TEST_F(FamiliesCTest, TensorsThatNoLayerUsesAreNamed) {  // F11, F16, F26
     EXPECT_LE(GoldenDistance(golden, Logits(model.get(), ids)), 1.0);
     std::string all;
     for (const std::string& warning : warnings_) all += warning;
-    for (const std::string& name : {std::string("a.scalar"), std::string("no.values"), long_name}) {
+    for (const std::string& name : UnusedTensorNames()) {
       EXPECT_NE(all.find(name), std::string::npos) << path << ": " << all;
     }
   }

@@ -13,6 +13,7 @@
 #include <functional>
 
 #include "tests/c_api/c_helpers.h"
+#include "tests/support/small_stack.h"
 
 namespace prenorm::c_test {
 namespace {
@@ -100,21 +101,7 @@ TEST_F(HostTest, RunsInsideTheHostsOwnOpenMpRegion) {
 TEST_F(HostTest, RunsOnAThreadWithASmallStack) {
   const std::vector<float> expected = EvalFresh(2);
   std::vector<float> found;
-  std::function<void()> body = [&] { found = EvalFresh(2); };
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 256 * 1024);
-  pthread_t thread;
-  ASSERT_EQ(pthread_create(
-                &thread, &attributes,
-                [](void* f) -> void* {
-                  (*static_cast<std::function<void()>*>(f))();
-                  return nullptr;
-                },
-                &body),
-            0);
-  pthread_join(thread, nullptr);
-  pthread_attr_destroy(&attributes);
+  RunOnStack(256 * 1024, [&] { found = EvalFresh(2); });
   EXPECT_EQ(found, expected);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -37,6 +38,21 @@ inline std::vector<std::string> GoldenNames() {
   std::vector<std::string> names;
   for (const auto& golden : Goldens()) names.push_back(golden["name"]);
   return names;
+}
+
+/// Names of the tensors that WithUnusedTensors adds: a scalar, one without values, one with a long name.
+inline std::vector<std::string> UnusedTensorNames() { return {"a.scalar", "no.values", std::string(300, 'x')}; }
+
+/// The golden model `name` with tensors of which no layer knows.
+inline nlohmann::json WithUnusedTensors(const std::string& name) {
+  nlohmann::json golden = GoldenOf(name);
+  const std::vector<std::vector<uint64_t>> shapes = {{}, {0}, {4}};
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const std::string tensor = UnusedTensorNames()[i];
+    golden["tensors"].push_back(
+        {{"hf", tensor}, {"gguf", tensor}, {"op", ""}, {"shape", shapes[i]}, {"offset", 0.0}, {"amplitude", 1.0}});
+  }
+  return golden;
 }
 
 /// Logits of all positions, the tokens given to the session `step` at a time.

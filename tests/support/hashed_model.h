@@ -233,4 +233,14 @@ class HashedModel {
   std::vector<HashedTensor> tensors_;
 };
 
+/// A model with tied embeddings as a folder, and in another folder the same with a stored copy as its output.
+inline void WriteTiedAndStored(nlohmann::json golden, const std::filesystem::path& tied,
+                               const std::filesystem::path& stored) {
+  HashedModel(golden).WriteFolder(tied);
+  golden["config"]["tie_word_embeddings"] = false;
+  HashedModel model(golden);
+  model.CopyTensor("model.embed_tokens.weight", "lm_head.weight");
+  model.WriteFolder(stored);
+}
+
 }  // namespace prenorm

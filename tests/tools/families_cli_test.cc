@@ -41,29 +41,17 @@ TEST_F(FamiliesCliTest, BothFormatsGiveTheLogitsOfTransformers) {  // F18, F19, 
 }
 
 TEST_F(FamiliesCliTest, TheEmbeddingIsTheOutputWhereNoneIsStored) {  // F17
-  nlohmann::json golden = GoldenOf("llama_scaled");
-  HashedModel(golden).WriteFolder(folder_.path("tied"));
-  golden["config"]["tie_word_embeddings"] = false;
-  HashedModel stored(golden);
-  stored.CopyTensor("model.embed_tokens.weight", "lm_head.weight");
-  stored.WriteFolder(folder_.path("stored"));
+  const nlohmann::json& golden = GoldenOf("llama_scaled");
+  WriteTiedAndStored(golden, folder_.path("tied"), folder_.path("stored"));
   EXPECT_EQ(Logits(folder_.path("tied"), golden["ids"]), Logits(folder_.path("stored"), golden["ids"]));
 }
 
 TEST_F(FamiliesCliTest, TensorsThatNoLayerUsesAreNamed) {  // F11, F16, F26
-  nlohmann::json golden = GoldenOf("llama");
-  const std::string long_name(300, 'x');
-  const auto add = [&](const std::string& name, const std::vector<uint64_t>& shape) {
-    golden["tensors"].push_back(
-        {{"hf", name}, {"gguf", name}, {"op", ""}, {"shape", shape}, {"offset", 0.0}, {"amplitude", 1.0}});
-  };
-  add("a.scalar", {});
-  add("no.values", {0});
-  add(long_name, {4});
+  const nlohmann::json golden = WithUnusedTensors("llama");
   HashedModel(golden).WriteGguf(folder_.path("more.gguf"));
   EXPECT_LE(GoldenDistance(golden, Logits(folder_.path("more.gguf"), golden["ids"])), 1.0);
   const CommandResult inspected = RunCommand({"inspect", folder_.path("more.gguf"), "--json"});
-  for (const std::string& name : {std::string("a.scalar"), std::string("no.values"), long_name}) {
+  for (const std::string& name : UnusedTensorNames()) {
     EXPECT_NE(said_.find(name), std::string::npos) << said_;
     EXPECT_NE(inspected.out.find('"' + name + '"'), std::string::npos) << inspected.out;
   }

@@ -1,8 +1,6 @@
 // Each limit, reached and exceeded; and templates made to exhaust a host.
 #include "runtime/chat_template/template.h"
 
-#include <pthread.h>
-
 #include <ctime>
 #include <memory>
 #include <string>
@@ -12,6 +10,7 @@
 #include "runtime/chat_template/interpreter.h"
 #include "runtime/chat_template/lexer.h"
 #include "runtime/chat_template/parser.h"
+#include "tests/support/small_stack.h"
 
 namespace prenorm::chat_template {
 namespace {
@@ -173,20 +172,12 @@ TEST(ChatTemplateLimitsTest, LongChainsAreFreedWithoutRecursion) {
       chain("{% for z in [1] %}{% if loop.changed(ns.x) %}{% endif %}{% set ns.x = loop %}{% endfor %}"),
       chain("{% for z in [1] %}{% if loop.changed(ns.x) %}{% endif %}{% set ns.x = loop.changed %}{% endfor %}"),
   };
-  pthread_attr_t attributes;
-  ASSERT_EQ(pthread_attr_init(&attributes), 0);
-  ASSERT_EQ(pthread_attr_setstacksize(&attributes, 512 * 1024), 0);
   for (const std::string& source : sources) {
-    pthread_t thread;
-    const auto render = [](void* text) -> void* {
-      const Status status = StatusOf(*static_cast<const std::string*>(text));
-      EXPECT_TRUE(status.ok()) << *static_cast<const std::string*>(text) << status.message();
-      return nullptr;
-    };
-    ASSERT_EQ(pthread_create(&thread, &attributes, render, const_cast<std::string*>(&source)), 0);
-    pthread_join(thread, nullptr);
+    RunOnStack(512 * 1024, [&] {
+      const Status status = StatusOf(source);
+      EXPECT_TRUE(status.ok()) << source << status.message();
+    });
   }
-  pthread_attr_destroy(&attributes);
 }
 
 // None of these makes much, but each looks at much, again and again.

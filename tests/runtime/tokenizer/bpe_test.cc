@@ -1,6 +1,5 @@
 // Byte-level BPE: order of merges, round trips, long pieces, special tokens, hostile descriptions.
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <limits>
 #include <map>
@@ -10,6 +9,7 @@
 #include "runtime/tokenizer/byte_level.h"
 #include "runtime/tokenizer/splitter.h"
 #include "tests/runtime/tokenizer/mini_vocabulary.h"
+#include "tests/support/small_stack.h"
 
 namespace prenorm {
 namespace {
@@ -103,14 +103,8 @@ TEST(BpeTest, InvalidUtf8IsReplacedAndTheRestIsUntouched) {  // T12
                                                                    "b"));
 }
 
-struct LongRuns {
-  const Tokenizer* tokenizer;
-  bool ok = false;
-};
-
-void* EncodeLongRuns(void* data) {
-  auto* runs = static_cast<LongRuns*>(data);
-  runs->ok = true;
+bool EncodesLongRuns(const Tokenizer& tokenizer) {
+  bool ok = true;
   for (const auto& [size, unit] : std::initializer_list<std::pair<size_t, const char*>>{{50'000, "A"},
                                                                                         {131'072, "Z"},
                                                                                         {131'072, " "},
@@ -120,10 +114,10 @@ void* EncodeLongRuns(void* data) {
                                                                                         {65'536, "'s"}}) {
     std::string text;
     for (size_t i = 0; i < size; ++i) text += unit;
-    const auto ids = runs->tokenizer->Encode(text);
-    runs->ok = runs->ok && ids.ok() && runs->tokenizer->Decode(*ids) == text;
+    const auto ids = tokenizer.Encode(text);
+    ok = ok && ids.ok() && tokenizer.Decode(*ids) == text;
   }
-  return nullptr;
+  return ok;
 }
 
 TEST(BpeTest, LongRunsNeedNoStack) {  // T16
@@ -135,15 +129,9 @@ TEST(BpeTest, LongRunsNeedNoStack) {  // T16
       for (int i = 0; i < 6; ++i, run += run) maker.AddMerge(run, run);
     }
     const auto tokenizer = maker.Build();
-    LongRuns runs{tokenizer.get()};
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    ASSERT_EQ(pthread_attr_setstacksize(&attributes, 256 * 1024), 0);
-    pthread_t thread;
-    ASSERT_EQ(pthread_create(&thread, &attributes, EncodeLongRuns, &runs), 0);
-    pthread_join(thread, nullptr);
-    pthread_attr_destroy(&attributes);
-    EXPECT_TRUE(runs.ok) << name;
+    bool ok = false;
+    RunOnStack(256 * 1024, [&] { ok = EncodesLongRuns(*tokenizer); });
+    EXPECT_TRUE(ok) << name;
   }
 }
 
