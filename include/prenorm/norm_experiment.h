@@ -28,6 +28,8 @@ class NormStandIn {
  public:
   virtual ~NormStandIn() = default;
   virtual void Normalize(const NormCall& call) = 0;
+  /// Whether gains and biases are used: the engine fetches those of a single token ahead.
+  virtual bool reads_weights() const { return true; }
 };
 
 /// Where norms in front of products are computed. Those of a prompt always are shared out by rows, with a barrier

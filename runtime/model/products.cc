@@ -351,7 +351,7 @@ void AddBranch(StepContext& context, OpSite site, const float* input, size_t wid
   const bool plain = !end.norm && end.scale.empty() && block.residual_scale == 1.0f && block.stream_scale == 1.0f &&
                      context.placement() != NormPlacement::kApart;
   const Product products[] = {ProductOf(linear, plain ? context.x() : context.branch())};
-  if (context.n == 1) {  // While the product has the memory busy anyway.
+  if (context.n == 1 && context.norms_read_weights()) {  // While the product has the memory busy anyway.
     Fetch(end.norm);
     Fetch(NormAfter(context, site).weights);
   }

@@ -39,6 +39,9 @@ struct StepContext {
   /// Where a single token's norms are computed if an experiment asks for a place.
   NormPlacement placement() const { return step.norms == nullptr ? NormPlacement::kEngine : step.norms->placement; }
   float* x() const { return buffers.x + first * config.dim; }
+  bool norms_read_weights() const {
+    return step.norms == nullptr || step.norms->stand_in == nullptr || step.norms->stand_in->reads_weights();
+  }
   /// Whether NormAndPack leaves a norm's rows to each thread, in own.row; else they are in buffers.normed.
   bool norm_row_is_own() const { return n == 1 && placement() < NormPlacement::kStage; }
   /// A branch's output where it does not go into x at once: the rows that the norm before it no longer needs.

@@ -18,6 +18,7 @@ class ReplayedNorm : public NormStandIn {
  public:
   explicit ReplayedNorm(int threads) : threads_(static_cast<size_t>(threads)) {}
 
+  bool reads_weights() const override { return false; }
   void Normalize(const NormCall& call) override {
     OfThread& own = threads_[static_cast<size_t>(call.thread)];
     if (!own.complete && own.records.size() > 1 && own.records.front().IsOf(call) && !own.records.back().IsOf(call)) {

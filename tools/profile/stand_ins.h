@@ -26,6 +26,7 @@ class KindProbe : public NormStandIn {
 class RmsStandIn : public NormStandIn {
  public:
   explicit RmsStandIn(bool with_gain) : with_gain_(with_gain) {}
+  bool reads_weights() const override { return with_gain_; }
   void Normalize(const NormCall& call) override {
     NormCall plain = call;
     plain.bias = nullptr;
