@@ -144,9 +144,9 @@ Status RestoreSession(Session& session, const Options& options) {
   std::string folder = std::filesystem::path(options.session).parent_path().string();
   if (folder.empty()) folder = ".";
   if (access(folder.c_str(), W_OK | X_OK) == 0) return Status();
-  return Status(StatusCode::kIo, "The session cannot be kept.\n'" + options.session + "': in the folder '" + folder +
-                                     "' no file can be made: " + std::strerror(errno) +
-                                     "\nMake the folder, or give --session a file elsewhere.");
+  return Status(StatusCode::kIo, "The session cannot be kept.\n'" + options.session +
+                                     "' cannot be written: in the folder '" + folder + "' no file can be made: " +
+                                     std::strerror(errno) + "\nMake the folder, or give --session a file elsewhere.");
 }
 
 Status KeepSession(const Session& session, const Options& options) {
