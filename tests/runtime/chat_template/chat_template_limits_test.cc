@@ -35,6 +35,40 @@ std::string Times(size_t count, const std::string& text) {
   return out;
 }
 
+/// What a rendering that asks for `use` is told; "" where it has room.
+template <class Use>
+std::string Told(Budget& budget, const Use& use) {
+  try {
+    use(budget);
+    return "";
+  } catch (const TemplateError& error) {
+    return error.what();
+  }
+}
+
+// What a template needs of each depends on how it is evaluated; that the limits themselves are exact is shown here.
+TEST(ChatTemplateLimitsTest, ABudgetIsUsedUpToItsLimit) {
+  const Limits limits;
+  Budget steps(limits), work(limits), depth(limits);
+  EXPECT_EQ(Told(steps, [&](Budget& budget) { budget.Step(limits.steps); }), "");
+  EXPECT_EQ(Told(steps, [](Budget& budget) { budget.Step(); }), "the template needs more than 4194304 steps");
+  EXPECT_EQ(Told(work, [&](Budget& budget) { budget.Work(limits.work_bytes); }), "");
+  EXPECT_EQ(Told(work, [](Budget& budget) { budget.Work(1); }),
+            "the template needs more than 1073741824 bytes of strings and lists");
+  const auto nest = [](size_t levels) {
+    return [levels](Budget& budget) {
+      const auto enter = [&](size_t left, const auto& again) -> void {
+        const Budget::Nested level(budget);
+        if (left > 1) again(left - 1, again);
+      };
+      enter(levels, enter);
+    };
+  };
+  EXPECT_EQ(Told(depth, nest(limits.depth)), "");
+  EXPECT_EQ(Told(depth, nest(limits.depth + 1)), "the template needs more than 400 evaluations inside each other");
+  EXPECT_EQ(Told(depth, nest(limits.depth)), "") << "what was left is not counted on";
+}
+
 TEST(ChatTemplateLimitsTest, TemplateBytes) {
   Limits limits;
   limits.template_bytes = 10;
@@ -49,6 +83,10 @@ TEST(ChatTemplateLimitsTest, NestingInTheSource) {
   const size_t deepest = (limits.nesting - 1) / 2 - 1;
   EXPECT_TRUE(StatusOf(brackets(deepest)).ok());
   ExpectLimit(StatusOf(brackets(deepest + 2)), "nests deeper than 100 levels");
+  // The name is a level, each attribute one more, and the operator around them.
+  const auto attributes = [](size_t n) { return "{{ 1 or a" + Times(n, ".a") + " }}"; };
+  EXPECT_TRUE(StatusOf(attributes(limits.nesting - 2)).ok());
+  ExpectLimit(StatusOf(attributes(limits.nesting - 1)), "nests deeper than 100 levels");
   ExpectLimit(StatusOf("{{ " + Times(100000, "(") + Times(100000, ")") + " }}"), "nests deeper");
   ExpectLimit(StatusOf("{{ " + Times(100000, "[") + Times(100000, "]") + " }}"), "nests deeper");
   ExpectLimit(StatusOf("{{ " + Times(100000, "{1:") + Times(100000, "}") + " }}"), "nests deeper");
@@ -110,8 +148,18 @@ TEST(ChatTemplateLimitsTest, BytesOfOneString) {
   ExpectLimit(StatusOf("{{ 'a' * 101 }}", limits), "100 bytes in one string");
   ExpectLimit(StatusOf("{{ 'ab' * 4611686018427387904 }}"), "bytes in one string");
   ExpectLimit(StatusOf("{{ ('a' * 50).replace('', 'bbbbbbbbbbbbbbbb') }}", limits), "100 bytes in one string");
-  ExpectLimit(StatusOf("{{ '%99999d' % 1 }}"), "characters in a field");
   ExpectLimit(StatusOf("{{ 'a'.center(99999999999) }}"), "");
+}
+
+TEST(ChatTemplateLimitsTest, WidthOfAField) {
+  for (const char* field : {"{{ '%WIDTHd' % 1 }}", "{{ '%.WIDTHf' % 1 }}", "{{ '{:WIDTH}'.format(1) }}"}) {
+    const auto of_width = [&](size_t width) {
+      std::string source = field;
+      return source.replace(source.find("WIDTH"), 5, std::to_string(width));
+    };
+    EXPECT_TRUE(StatusOf(of_width(kMaxFieldWidth)).ok()) << field << StatusOf(of_width(kMaxFieldWidth)).message();
+    ExpectLimit(StatusOf(of_width(kMaxFieldWidth + 1)), "10000 characters in a field");
+  }
 }
 
 TEST(ChatTemplateLimitsTest, BytesOfOutput) {
