@@ -56,7 +56,7 @@ struct OpEvent {
 };
 
 /// Receives events. The engine calls Record on every thread of its team without a lock: an implementation keeps one
-/// buffer a thread. A null observer costs one predictable branch an operator.
+/// buffer a thread. A null observer costs two predictable branches an operator.
 class OpObserver {
  public:
   virtual ~OpObserver() = default;

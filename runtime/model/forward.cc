@@ -143,9 +143,8 @@ void Logits(StepContext& context) {
       if (block.logit_soft_cap != 0.0f) SoftCap(mine, rows.size(), block.logit_soft_cap);
     }
   });
-  if (context.step.all_logits == nullptr) return;
-  context.Wait(OpSite::kOutput);
-  if (context.worker.thread() == 0) {
+  context.Wait(OpSite::kOutput);  // The end of the step would wait as well, but no event would tell.
+  if (context.step.all_logits != nullptr && context.worker.thread() == 0) {
     std::memcpy(context.buffers.logits, out + (context.n - 1) * vocab_size, vocab_size * sizeof(float));
   }
 }
