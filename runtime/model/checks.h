@@ -1,6 +1,9 @@
-// What sessions and encoders check alike: their options, tokens, and that the model's files are those that were loaded.
+// What sessions and encoders check alike: their options, tokens, that the model's files are those that were loaded, and
+// that numbers came of a step.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <span>
 #include <string>
 
@@ -40,6 +43,25 @@ inline Status CheckTokens(std::span<const TokenId> tokens, size_t vocab_size, co
 inline Status CheckFiles(const ModelParts& parts) {
   Status status = parts.source->CheckUnchanged();
   return status.ok() ? parts.prepared.CheckUnchanged() : status;
+}
+
+inline Status NoNumbers(const ModelParts& parts) {
+  return {StatusCode::kBadModel,
+          "the model computes no numbers\nin " + parts.source->path() +
+              ": expected finite values, found NaN or infinities\n"
+              "Its weights are damaged, or not those of its sizes: download or convert it again."};
+}
+
+/// Of the logits of a step: without a finite one none is likelier than another, and any text would be as good. The first
+/// tells almost always, since a hidden state that is no number spreads to all of them.
+inline Status CheckLogits(const ModelParts& parts, std::span<const float> logits) {
+  const auto finite = [](float logit) { return std::isfinite(logit); };
+  return logits.empty() || std::any_of(logits.begin(), logits.end(), finite) ? Status() : NoNumbers(parts);
+}
+
+inline Status CheckEmbedding(const ModelParts& parts, std::span<const float> values) {
+  const auto finite = [](float value) { return std::isfinite(value); };
+  return std::all_of(values.begin(), values.end(), finite) ? Status() : NoNumbers(parts);
 }
 
 }  // namespace prenorm

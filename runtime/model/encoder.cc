@@ -246,13 +246,14 @@ Result<std::vector<TokenId>> Encoder::Tokenize(std::string_view text) const {
 Status Encoder::Impl::Embed(std::span<const std::vector<TokenId>> sequences, float* out) {
   const size_t dim = parts().config.dim;
   std::vector<double> sums;
-  return Run(sequences, [&](size_t first, size_t count, const float* hidden) {
+  const Status status = Run(sequences, [&](size_t first, size_t count, const float* hidden) {
     for (size_t i = first; i < first + count; ++i) {
       Pool(pooling, hidden, sequences[i].size(), dim, sums, out + i * dim);
       if (normalize) Normalize(out + i * dim, dim);
       hidden += sequences[i].size() * dim;
     }
   });
+  return status.ok() ? CheckEmbedding(parts(), {out, sequences.size() * dim}) : status;
 }
 
 Status Encoder::Embed(std::span<const std::string_view> texts, float* out) try {

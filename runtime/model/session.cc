@@ -193,7 +193,12 @@ Status Session::Impl::EvalChunks(std::span<const TokenId> new_tokens, float* all
     }
     done += step.tokens.size();
   }
-  if (Status status = CheckFiles(model->parts()); !status.ok()) {
+  Status status = CheckFiles(model->parts());
+  // What stands in for norms may overflow, and is measured all the same.
+  if (status.ok() && norms == nullptr && !new_tokens.empty()) {
+    status = CheckLogits(model->parts(), {buffers.logits, model->config().vocab_size});
+  }
+  if (!status.ok()) {
     has_logits = false;  // They are of this step.
     return status;
   }
