@@ -73,13 +73,16 @@ class Flattener {
     }
   }
 
+  // What is no array of one type is kept as a text: who expects an array finds that there is none, instead of nothing.
   void Array(const std::string& key, const simdjson::dom::array& items) {
     std::optional<MetaType> common;
     for (const element item : items) {
       const std::optional<MetaType> type = TypeOf(item);
-      if (!type) return;
-      const bool numbers = common && *common != *type && IsNumber(*common) && IsNumber(*type);
-      if (common && *common != *type && !numbers) return;
+      const bool numbers = type && common && *common != *type && IsNumber(*common) && IsNumber(*type);
+      if (!type || (common && *common != *type && !numbers)) {
+        Begin(key, MetaType::kString, false, 1);
+        return PutText(simdjson::minify(items));
+      }
       common = numbers ? MetaType::kF64 : *type;  // [1, 0.5] is an array of f64.
     }
     if (!common) return;
@@ -114,7 +117,10 @@ class Flattener {
       default:
         break;
     }
-    const std::string_view text = value.get_string().value_unsafe();
+    PutText(value.get_string().value_unsafe());
+  }
+
+  void PutText(std::string_view text) {
     Put(static_cast<uint64_t>(text.size()));
     storage_.insert(storage_.end(), text.begin(), text.end());
   }

@@ -114,6 +114,9 @@ const char* MetaTypeName(MetaType type) {
 std::optional<uint64_t> NumberArray::U64(size_t i) const { return LoadU64(data_ + i * MetaTypeBytes(type_), type_); }
 std::optional<int64_t> NumberArray::I64(size_t i) const { return LoadI64(data_ + i * MetaTypeBytes(type_), type_); }
 std::optional<float> NumberArray::F32(size_t i) const { return LoadF32(data_ + i * MetaTypeBytes(type_), type_); }
+std::optional<bool> NumberArray::Bool(size_t i) const {
+  return type_ == MetaType::kBool ? std::optional(data_[i] != 0) : std::nullopt;
+}
 
 Status Metadata::Add(const MetaEntry& entry) {
   const auto less = [this](uint32_t i, std::string_view key) { return entries_[i].key < key; };

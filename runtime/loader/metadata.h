@@ -131,6 +131,7 @@ class NumberArray {
   std::optional<uint64_t> U64(size_t i) const;
   std::optional<int64_t> I64(size_t i) const;
   std::optional<float> F32(size_t i) const;
+  std::optional<bool> Bool(size_t i) const;
 
  private:
   const uint8_t* data_;

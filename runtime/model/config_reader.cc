@@ -163,30 +163,51 @@ float ConfigReader::Number(std::string_view key, bool positive, std::optional<fl
 }
 
 std::string_view ConfigReader::Text(std::string_view key, std::string_view fallback) {
-  return source_.metadata().String(Full(key)).value_or(fallback);
+  const std::optional<std::string_view> text = source_.metadata().String(Full(key));
+  if (!text && Has(key)) FailKey(key, "a text", "another type");
+  return text.value_or(fallback);
 }
 
-bool ConfigReader::Flag(std::string_view key, bool fallback) const {
-  return source_.metadata().Bool(Full(key)).value_or(fallback);
+bool ConfigReader::Flag(std::string_view key, bool fallback) {
+  const std::optional<bool> flag = source_.metadata().Bool(Full(key));
+  if (!flag && Has(key)) FailKey(key, "true or false", "another type");
+  return flag.value_or(fallback);
 }
 
-std::vector<std::string_view> ConfigReader::Texts(std::string_view key) const {
+bool ConfigReader::IsList(std::string_view key) const {
+  const MetaEntry* entry = source_.metadata().Find(Full(key));
+  return entry != nullptr && entry->is_array;
+}
+
+std::vector<std::string_view> ConfigReader::Texts(std::string_view key) {
   const std::optional<StringArray> texts = source_.metadata().Strings(Full(key));
+  if (!texts && Has(key)) FailKey(key, "a list of texts", "another type");
   return texts ? std::vector<std::string_view>(texts->begin(), texts->end()) : std::vector<std::string_view>();
 }
 
-std::vector<uint64_t> ConfigReader::Numbers(std::string_view key) const {
-  std::vector<uint64_t> values;
+// `get(numbers, i)` is item i, or nothing where it is of another type.
+template <typename T, typename Get>
+std::vector<T> ConfigReader::List(std::string_view key, const char* expected, const Get& get) {
+  std::vector<T> values;
   const std::optional<NumberArray> numbers = source_.metadata().Numbers(Full(key));
-  for (size_t i = 0; numbers && i < numbers->size(); ++i) values.push_back(numbers->U64(i).value_or(0));
+  if (!numbers && Has(key)) FailKey(key, expected, "another type");
+  for (size_t i = 0; numbers && i < numbers->size(); ++i) {
+    const std::optional<T> value = get(*numbers, i);
+    if (!value) FailKey(key, expected, "another type as item " + std::to_string(i));
+    values.push_back(value.value_or(T()));
+  }
   return values;
 }
 
-std::vector<float> ConfigReader::Floats(std::string_view key) const {
-  std::vector<float> values;
-  const std::optional<NumberArray> numbers = source_.metadata().Numbers(Full(key));
-  for (size_t i = 0; numbers && i < numbers->size(); ++i) values.push_back(numbers->F32(i).value_or(0.0f));
-  return values;
+std::vector<uint64_t> ConfigReader::Numbers(std::string_view key) {
+  return List<uint64_t>(key, "a list of whole numbers or flags", [](const NumberArray& numbers, size_t i) {
+    const std::optional<bool> flag = numbers.Bool(i);
+    return flag ? std::optional<uint64_t>(*flag) : numbers.U64(i);
+  });
+}
+
+std::vector<float> ConfigReader::Floats(std::string_view key) {
+  return List<float>(key, "a list of numbers", [](const NumberArray& numbers, size_t i) { return numbers.F32(i); });
 }
 
 }  // namespace prenorm

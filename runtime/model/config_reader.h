@@ -26,12 +26,13 @@ class ConfigReader {
   /// A finite number >= 0, or > 0 where `positive`.
   float Number(std::string_view key, bool positive, std::optional<float> fallback = std::nullopt);
   std::string_view Text(std::string_view key, std::string_view fallback);
-  bool Flag(std::string_view key, bool fallback) const;
+  bool Flag(std::string_view key, bool fallback);
   bool Has(std::string_view key) const;
-  /// Items of an array of texts, of whole numbers or of any numbers; empty if there is none.
-  std::vector<std::string_view> Texts(std::string_view key) const;
-  std::vector<uint64_t> Numbers(std::string_view key) const;
-  std::vector<float> Floats(std::string_view key) const;
+  bool IsList(std::string_view key) const;
+  /// Items of an array of texts, of whole numbers or flags, or of any numbers; empty if there is none.
+  std::vector<std::string_view> Texts(std::string_view key);
+  std::vector<uint64_t> Numbers(std::string_view key);
+  std::vector<float> Floats(std::string_view key);
   bool is_hf() const { return source_.format() == ModelFormat::kHuggingFace; }
 
   /// Records an error of the caller's own, if it is the first.
@@ -40,6 +41,8 @@ class ConfigReader {
 
  private:
   std::string Full(std::string_view key) const;
+  template <typename T, typename Get>
+  std::vector<T> List(std::string_view key, const char* expected, const Get& get);
   void FailKey(std::string_view key, const std::string& expected, const std::string& found);
 
   const TensorSource& source_;

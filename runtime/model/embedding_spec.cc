@@ -60,7 +60,10 @@ void ReadPoolingModes(element config, EmbeddingSpec& spec) {
   size_t chosen = 0;
   for (const auto& [key, value] : members) {
     bool on = false;
-    if (!key.starts_with("pooling_mode_") || value.get(on) != simdjson::SUCCESS || !on) continue;
+    if (!key.starts_with("pooling_mode_")) continue;
+    if (value.get(on) != simdjson::SUCCESS)
+      Refuse("the value of " + std::string(key) + ", neither true nor false,", spec);
+    if (!on) continue;
     bool known = false;
     for (const auto& [name, pooling] : kModes) {
       if (key != name) continue;
@@ -73,7 +76,7 @@ void ReadPoolingModes(element config, EmbeddingSpec& spec) {
 
 Status ReadModules(const std::string& folder, element modules, EmbeddingSpec& spec) {
   simdjson::dom::array list;
-  if (modules.get(list) != simdjson::SUCCESS) return {};
+  if (modules.get(list) != simdjson::SUCCESS) return NotJson(folder + "/modules.json", "expected a list of modules");
   spec.normalize = false;
   for (const element module : list) {
     std::string_view type = Text(module, "type");
@@ -112,7 +115,9 @@ Status ReadFolder(const std::string& folder, EmbeddingSpec& spec) {
 
 void ReadGguf(const Metadata& metadata, EmbeddingSpec& spec) {
   const std::string architecture(metadata.String("general.architecture").value_or(""));
-  const std::optional<uint64_t> type = metadata.U64(architecture + ".pooling_type");
+  const std::string key = architecture + ".pooling_type";
+  const std::optional<uint64_t> type = metadata.U64(key);
+  if (!type && metadata.Has(key)) Refuse("a " + key + " that is no number", spec);
   if (!type) return;
   if (*type == 1)
     spec.pooling = Pooling::kMean;

@@ -41,6 +41,7 @@ class GgufTokenizer {
                           ", tokenizer.ggml.model; known: gpt2, llama, bert, t5, gemma4, whitespace");
     if (!status.ok()) return status;
     ReadEndTokens();
+    if (!wrong_type_.empty()) return Bad(wrong_type_);
     return std::move(spec_);
   }
 
@@ -49,11 +50,22 @@ class GgufTokenizer {
 
   Status Bad(const std::string& what) const { return Status(StatusCode::kBadModel, what + "\n" + spec_.source); }
 
-  bool Flag(std::string_view name, bool otherwise) const { return metadata_.Bool(Key(name)).value_or(otherwise); }
+  /// A key that is there with a value of another type is no key that may be left out: the first is kept.
+  template <typename T>
+  std::optional<T> Checked(std::string_view name, std::optional<T> value, const char* expected) {
+    if (!value && metadata_.Has(Key(name)) && wrong_type_.empty()) {
+      wrong_type_ = "the key " + Key(name) + " is not " + expected;
+    }
+    return value;
+  }
+
+  bool Flag(std::string_view name, bool otherwise) {
+    return Checked(name, metadata_.Bool(Key(name)), "true or false").value_or(otherwise);
+  }
 
   /// An id of a special token; `otherwise` if the key is absent; ids outside the vocabulary are none, with a warning.
   TokenId Id(std::string_view name, TokenId otherwise) {
-    const std::optional<int64_t> id = metadata_.I64(Key(name));
+    const std::optional<int64_t> id = Checked(name, metadata_.I64(Key(name)), "a whole number");
     if (!id) return otherwise >= 0 && static_cast<size_t>(otherwise) < spec_.tokens.size() ? otherwise : -1;
     if (*id >= 0 && static_cast<uint64_t>(*id) < spec_.tokens.size()) return static_cast<TokenId>(*id);
     if (*id != -1 && *id != UINT32_MAX) {  // both mean "none"
@@ -77,9 +89,10 @@ class GgufTokenizer {
       for (size_t i = 0; i < types->size(); ++i) {
         int32_t stored = 0;
         if (raw != nullptr) std::memcpy(&stored, raw + i * sizeof(stored), sizeof(stored));
-        const int64_t type = raw != nullptr ? stored : types->I64(i).value_or(0);
+        const std::optional<int64_t> type = raw != nullptr ? stored : types->I64(i);
+        if (!type) return Bad("tokenizer.ggml.token_type, item " + std::to_string(i) + " is no whole number");
         // 0 (undefined) and numbers of later versions are tokens like any other.
-        spec_.types[i] = type >= 1 && type <= 6 ? static_cast<TokenType>(type) : TokenType::kNormal;
+        spec_.types[i] = *type >= 1 && *type <= 6 ? static_cast<TokenType>(*type) : TokenType::kNormal;
       }
     }
     return Status();
@@ -149,7 +162,7 @@ class GgufTokenizer {
   Status ReadBpe(std::string_view model) {
     spec_.kind = TokenModelKind::kBpe;
     std::string_view name = model == "gemma4" ? "gemma4" : "default";
-    if (const auto given = metadata_.String(Key("pre"))) {
+    if (const auto given = Checked("pre", metadata_.String(Key("pre")), "a string")) {
       if (model != "gemma4") name = *given;
     } else if (model != "gemma4") {
       spec_.warnings.push_back(
@@ -281,6 +294,7 @@ class GgufTokenizer {
   const Metadata& metadata_;
   TokenizerSpec spec_;
   TokenId eos_ = -1;
+  std::string wrong_type_;
 };
 
 }  // namespace

@@ -34,24 +34,25 @@ TokenId NamedToken(const TokenizerSpec& spec, element config, std::string_view k
   return IdOf(spec, text);
 }
 
-/// "eos_token_id": a number or a list of them.
-void ReadEndIds(element config, TokenizerSpec* spec) {
+/// "eos_token_id": a number or a list of them, or null. False: something else.
+bool ReadEndIds(element config, TokenizerSpec* spec) {
   const auto add = [&](element id) {
     int64_t value = -1;
-    if (id.get(value) != simdjson::SUCCESS || value < 0) return;
+    if (id.get(value) != simdjson::SUCCESS) return false;
+    if (value < 0) return true;
     if (static_cast<uint64_t>(value) < spec->tokens.size())
       spec->end_tokens.push_back(static_cast<TokenId>(value));
     else
       spec->warnings.push_back("eos_token_id " + std::to_string(value) + " is outside the vocabulary: ignored");
+    return true;
   };
   element ids;
-  if (config["eos_token_id"].get(ids) != simdjson::SUCCESS) return;
+  if (config["eos_token_id"].get(ids) != simdjson::SUCCESS || ids.is_null()) return true;
   simdjson::dom::array list;
-  if (ids.get(list) != simdjson::SUCCESS) {
-    add(ids);
-    return;
-  }
-  for (const element id : list) add(id);
+  if (ids.get(list) != simdjson::SUCCESS) return add(ids);
+  bool good = true;
+  for (const element id : list) good = add(id) && good;
+  return good;
 }
 
 /// tokenizer_config.json. SentencePiece files do not say whether BOS and EOS are added; there the flags decide.
@@ -119,8 +120,9 @@ Result<TokenizerSpec> SpecFromHfFolder(const std::string& folder) try {
     }
     if (name == kConfigs[0])
       ReadTokenizerConfig(config, !json.ok(), &*spec);
-    else
-      ReadEndIds(config, &*spec);
+    else if (!ReadEndIds(config, &*spec))
+      return Status(StatusCode::kBadModel, "the end tokens are not numbers\n" + path +
+                                               ", eos_token_id: expected an id or a list of ids\nCorrect the file.");
   }
   AddEndMarkers(&*spec);
   return spec;

@@ -143,11 +143,17 @@ void RotateAllLayers(ConfigReader& reader, Binder& binder, ModelParts& parts) {
 std::vector<bool> ReadWindows(ConfigReader& reader, ModelParts& parts, const std::function<bool(size_t)>& slides) {
   std::vector<bool> sliding(parts.block.layers.size(), false);
   const std::vector<std::string_view> listed = reader.Texts("layer_types");
-  const std::vector<uint64_t> flags = reader.Numbers(kPatternKey);
+  const std::vector<uint64_t> flags =
+      reader.IsList(kPatternKey) ? reader.Numbers(kPatternKey) : std::vector<uint64_t>();
   const size_t window = reader.Count("attention.sliding_window", kMaxContext);
   if (!listed.empty() && listed.size() != sliding.size()) {
     reader.Fail(StatusCode::kBadModel, "key layer_types: expected " + std::to_string(sliding.size()) +
                                            " kinds of layers, found " + std::to_string(listed.size()));
+  }
+  if (!flags.empty() && flags.size() != sliding.size()) {
+    reader.Fail(StatusCode::kBadModel, "key " + std::string(kPatternKey) + ": expected " +
+                                           std::to_string(sliding.size()) + " layers, found " +
+                                           std::to_string(flags.size()));
   }
   for (size_t i = 0; reader.status().ok() && i < sliding.size(); ++i) {
     if (!listed.empty() && listed[i] != "sliding_attention" && listed[i] != "full_attention") {
@@ -157,14 +163,14 @@ std::vector<bool> ReadWindows(ConfigReader& reader, ModelParts& parts, const std
     if (!listed.empty())
       sliding[i] = listed[i] == "sliding_attention";
     else
-      sliding[i] = flags.size() == sliding.size() ? flags[i] != 0 : slides(i);
+      sliding[i] = flags.empty() ? slides(i) : flags[i] != 0;
     if (sliding[i]) parts.block.layers[i].window = window;
   }
   return sliding;
 }
 
 size_t ReadWindowPattern(ConfigReader& reader, size_t usual) {
-  return reader.Numbers(kPatternKey).empty() ? reader.Size(kPatternKey, kMaxLayers, usual) : usual;
+  return reader.IsList(kPatternKey) ? usual : reader.Size(kPatternKey, kMaxLayers, usual);
 }
 
 Gate ReadGate(ConfigReader& reader, Gate usual) {

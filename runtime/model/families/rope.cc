@@ -121,6 +121,11 @@ RopeTable ReadRope(ConfigReader& reader, const ModelConfig& config, Binder& bind
   std::vector<double> frequencies = Frequencies(config, config.rope_theta);
   double magnitude = 1.0;
   // GGUF files of models with two lists of divisors do not name the kind.
+  for (const char* object : {"rope_scaling", "rope_parameters"}) {
+    if (reader.is_hf() && reader.Has(object)) {
+      reader.Fail(StatusCode::kBadModel, std::string("key ") + object + ": expected an object, found another type");
+    }
+  }
   const bool two_lists = !reader.is_hf() && binder.Has("rope_factors_long.weight");
   const std::string kind(reader.Text("rope.scaling.type", two_lists ? "longrope" : "none"));
   const auto factor = [&] { return static_cast<double>(reader.Number("rope.scaling.factor", /*positive=*/true)); };

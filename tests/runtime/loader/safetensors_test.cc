@@ -91,7 +91,8 @@ TEST_F(SafetensorsTest, GivesTensorsAndConfig) {
     EXPECT_EQ(config.Numbers("eos_token_id")->U64(1), 2u);
     EXPECT_EQ(*config.Strings("architectures")->begin(), "LlamaForCausalLM");
     EXPECT_EQ(config.Numbers("mixed")->F32(1), 0.5f);
-    for (const char* absent : {"head_dim", "odd", "empty"}) EXPECT_FALSE(config.Has(absent)) << absent;
+    EXPECT_EQ(config.String("odd"), R"([1,"a"])");  // There, but no list.
+    for (const char* absent : {"head_dim", "empty"}) EXPECT_FALSE(config.Has(absent)) << absent;
   }
 }
 

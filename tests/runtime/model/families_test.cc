@@ -197,6 +197,41 @@ TEST(FamilyRefusalsTest, SizesThatContradictTheTensors) {
                 StatusCode::kBadModel, {"4 query heads", "3 key-value heads"});
 }
 
+// None of them is as if the key were not there, which would be another model.
+TEST(FamilyRefusalsTest, ValuesOfOtherTypes) {
+  const struct {
+    const char *family, *key, *value;
+  } folders[] = {
+      {"llama", "hidden_act", "3"},
+      {"llama", "tie_word_embeddings", "\"yes\""},
+      {"gemma3", "layer_types", "\"full_attention\""},
+      {"gemma3", "layer_types", "[\"full_attention\", 5]"},
+      {"smollm3", "no_rope_layers", "4"},
+      {"smollm3", "no_rope_layers", "[1, 0.5, 1, 0]"},
+      {"smollm3", "use_sliding_window", "1"},
+      {"llama_yarn", "rope_scaling", "\"yarn\""},
+      {"llama_yarn", "rope_parameters", "[1, 2]"},
+  };
+  for (const auto& [family, key, value] : folders) {
+    SCOPED_TRACE(std::string(key) + ": " + value);
+    ExpectRefused(FolderStatus(family, [&](auto& config) { config[key] = nlohmann::json::parse(value); }),
+                  StatusCode::kBadModel, {key, "expected"});
+  }
+  ExpectRefused(GgufStatus("llama_yarn",
+                           [](auto& keys) {
+                             keys["llama.rope.scaling.type"] = {"u32", 2};
+                           }),
+                StatusCode::kBadModel, {"llama.rope.scaling.type", "a text"});
+}
+
+TEST(FamilyRefusalsTest, ListsOfFlagsThatAreNoneOrTooShort) {
+  EXPECT_TRUE(FolderStatus("smollm3", [](auto& config) { config["no_rope_layers"] = {true, true, true, false}; }).ok());
+  EXPECT_FALSE(FolderStatus("cohere2", [](auto& config) {
+                 config.erase("layer_types");
+                 config["sliding_window_pattern"] = {true, false};
+               }).ok());
+}
+
 TEST(FamilyDetailsTest, StoredHeadSizeWins) {  // F18
   nlohmann::json golden = GoldenOf("qwen3");
   HashedModel(golden).WriteFolder(Place("heads"));

@@ -160,6 +160,18 @@ TEST(GgufSpecTest, KeysThatDoNotFitAreRefused) {
   EXPECT_EQ(merges({"a "}), StatusCode::kBadModel);
 }
 
+// A value of another type is no default.
+TEST(GgufSpecTest, KeysOfOtherTypesAreRefusedByName) {
+  const auto refused = [](const GgufWriter& writer, const std::string& key) {
+    const FromWriter made(writer);
+    EXPECT_EQ(made.status.code(), StatusCode::kBadModel) << key;
+    EXPECT_NE(made.status.message().find(key), std::string::npos) << made.status.message();
+  };
+  refused(BpeWriter().U32("tokenizer.ggml.add_bos_token", 0), "tokenizer.ggml.add_bos_token");
+  refused(BpeWriter().String("tokenizer.ggml.eos_token_id", "2"), "tokenizer.ggml.eos_token_id");
+  refused(BpeWriter(nullptr).U32("tokenizer.ggml.pre", 1), "tokenizer.ggml.pre");
+}
+
 TEST(GgufSpecTest, BosOutsideTheVocabularyIsIgnoredWithAWarning) {
   GgufWriter writer = BpeWriter();
   writer.U32("tokenizer.ggml.bos_token_id", 4711).Bool("tokenizer.ggml.add_bos_token", true);
