@@ -60,8 +60,9 @@ class Encoder {
 
   /// out: [texts.size(), dim()] f32.
   /// Errors: kContextFull for a text that is too long, naming its number and both counts; kInvalidArgument for a text
-  /// without tokens; those of Tokenizer::Encode; kBadModel where a mapped file of the model was changed, or a vector is
-  /// not finite; kOutOfMemory; kCancelled; kBusy. `out` is then unspecified.
+  /// without tokens, or where the model was loaded for another SIMD target (ForceTarget); those of Tokenizer::Encode;
+  /// kBadModel where a mapped file of the model was changed, or a vector is not finite; kOutOfMemory; kCancelled;
+  /// kBusy. `out` is then unspecified.
   Status Embed(std::span<const std::string_view> texts, float* out);
 
   /// The same for token ids, with all that the model puts around a text. Errors: also kInvalidArgument for an id

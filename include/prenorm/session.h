@@ -62,9 +62,10 @@ class Session {
 
   /// Evaluates `tokens` after the ones already there. Afterwards logits() are those of the last position.
   /// `all_logits`, if not null, receives [tokens.size(), vocab_size] f32.
-  /// Errors: kContextFull with both token counts, nothing evaluated; kInvalidArgument for an id outside the embedding;
-  /// kCancelled when the cancel flag was set (the position is then what it was before the call); kBadModel where a mapped
-  /// file of the model was changed, or no logit is a finite number; kOutOfMemory; kBusy.
+  /// Errors: kContextFull with both token counts, nothing evaluated; kInvalidArgument for an id outside the embedding,
+  /// or where the model was loaded for another SIMD target (ForceTarget); kCancelled when the cancel flag was set (the
+  /// position is then what it was before the call); kBadModel where a mapped file of the model was changed, or no logit
+  /// is a finite number; kOutOfMemory; kBusy.
   Status Eval(std::span<const TokenId> tokens, float* all_logits = nullptr);
 
   /// [vocab_size] of the last position; empty before the first Eval, and after a Rewind without logits.

@@ -20,7 +20,8 @@ std::vector<std::string> CompiledTargets();
 
 /// Forces every later kernel call of the process to `name` (case-insensitive); empty means the best one again.
 /// Errors: kNotFound if the name was not compiled in, kUnsupported if this CPU cannot run it.
-/// Threads: not to be called while kernels run. Weights interleaved for one target must be loaded again after a change.
+/// Threads: not to be called while kernels run. Weights interleaved for one target must be loaded again after a change:
+/// sessions and encoders of a model that was loaded before answer kInvalidArgument.
 Status ForceTarget(std::string_view name);
 
 }  // namespace prenorm

@@ -1,5 +1,5 @@
-// What sessions and encoders check alike: their options, tokens, that the model's files are those that were loaded, and
-// that numbers came of a step.
+// What sessions and encoders check alike: their options, tokens, that target and files of the model are those it was
+// loaded with, and that numbers came of a step.
 #pragma once
 
 #include <algorithm>
@@ -36,6 +36,15 @@ inline Status CheckTokens(std::span<const TokenId> tokens, size_t vocab_size, co
                                               "\nMake the ids with the model's own tokenizer."};
   }
   return {};
+}
+
+/// Before a step: to another target the interleaved weights are noise.
+inline Status CheckTarget(const ModelParts& parts) {
+  const std::string_view active = ActiveTarget();
+  if (parts.target == active) return {};
+  return {StatusCode::kInvalidArgument, "The model was loaded for another SIMD target.\ntarget: expected " +
+                                            std::string(parts.target) + ", found " + std::string(active) +
+                                            "\nLoad the model after ForceTarget."};
 }
 
 /// Before a step, so that none begins on a file that was cut, and after it, so that none is believed that read one

@@ -178,6 +178,7 @@ Status Encoder::Impl::RunBatch(std::span<const std::vector<TokenId>> sequences) 
   step.cancel = cancel;
   step.observer = observer;
   tokens += ids.size();
+  if (Status status = CheckTarget(parts()); !status.ok()) return status;
   if (Status status = CheckFiles(parts()); !status.ok()) return status;
   if (!RunStep(parts(), step, buffers, cache, team, team.threads())) {
     return {StatusCode::kCancelled, "the embedding was cancelled"};

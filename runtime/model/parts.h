@@ -5,10 +5,12 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "prenorm/encoder.h"
 #include "prenorm/model.h"
+#include "prenorm/target.h"
 #include "prenorm/tokenizer.h"
 #include "runtime/loader/mapped_file.h"
 #include "runtime/loader/tensor_source.h"
@@ -28,6 +30,7 @@ struct EmbeddingSpec {
 struct ModelParts {
   ModelConfig config;
   BlockSpec block;
+  std::string_view target = ActiveTarget();  // That the weights are interleaved for.
   ModelWeights weights;
   std::unique_ptr<TensorSource> source;           // Owns the bytes that the weights point to.
   std::deque<std::vector<uint8_t>> made_weights;  // Likewise those that had to be made.

@@ -157,6 +157,7 @@ Status Session::Impl::Check(std::span<const TokenId> new_tokens) const {
 }
 
 Status Session::Impl::EvalChunks(std::span<const TokenId> new_tokens, float* all_logits) {
+  if (Status status = CheckTarget(model->parts()); !status.ok()) return status;
   if (Status status = CheckFiles(model->parts()); !status.ok()) return status;
   for (size_t done = 0; done < new_tokens.size();) {
     Step step;

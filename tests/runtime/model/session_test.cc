@@ -309,6 +309,20 @@ TEST_F(SessionTest, ForcedTargetsAgreeOnTheGreedyToken) {
   ASSERT_TRUE(ForceTarget("").ok());
 }
 
+TEST_F(SessionTest, WeightsOfAnotherTargetAreRefused) {
+  const std::vector<std::string> targets = RunnableTargets();
+  if (targets.size() < 2) GTEST_SKIP() << "there is one target";
+  const auto session = MakeSession(model_);
+  ASSERT_TRUE(ForceTarget(targets[1]).ok());
+  const Status status = session->Eval(SomeTokens(3, *model_));
+  ASSERT_TRUE(ForceTarget("").ok());
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("expected " + targets[0] + ", found " + targets[1]), std::string::npos)
+      << status.message();
+  EXPECT_EQ(session->position(), 0u);
+  EXPECT_TRUE(session->Eval(SomeTokens(3, *model_)).ok());
+}
+
 TEST_F(SessionTest, RefusalsSayWhatWhereAndWhatToDo) {
   const auto session = MakeSession(model_, {});
   const auto created = [&](auto SessionOptions::*option, auto value) {
