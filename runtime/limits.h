@@ -32,11 +32,19 @@ inline constexpr int kMaxThreads = 1024;
 inline constexpr size_t kMaxTokens = size_t{1} << 24;
 inline constexpr size_t kMaxTokenBytes = size_t{1} << 16;
 inline constexpr size_t kMaxMerges = size_t{1} << 25;
-inline constexpr int kMaxTokenizerDepth = 16;  // Sequence in Sequence, in a tokenizer.json.
+inline constexpr int kMaxTokenizerDepth = 16;          // Sequence in Sequence, in a tokenizer.json.
+inline constexpr size_t kMaxTokenizerSteps = 64;       // Of normalization, and as many that cut the text.
+inline constexpr size_t kMaxSearchedTokenBytes = 512;  // Of vocabularies whose tokens are tried at every place.
+inline constexpr size_t kMaxCharsmapKeyBytes = 512;    // What a table of characters replaces at once.
 inline constexpr size_t kMaxTextBytes = 0x7FFFFFFF;
+inline constexpr size_t kMaxTextGrowth = 64;  // Bytes that a step makes of one; the largest of Unicode is 18.
+inline constexpr size_t kMaxGrownBytes = size_t{1} << 20;  // And so many more, whatever the text.
 // Far above what the known pre-tokenizers need (their steps are linear), low enough to stop a hostile
-// expression in seconds.
+// expression in seconds. Only some matches may take the larger number.
 inline constexpr uint32_t kMaxRegexSteps = 20'000'000;
+inline constexpr uint32_t kUsualRegexSteps = 20'000;
+inline constexpr size_t kLongRegexMatches = 16;    // That may take more than the usual steps,
+inline constexpr size_t kBytesOfLongMatch = 1000;  // and one more for so many bytes of text.
 inline constexpr uint32_t kMaxRegexDepth = 1'000'000;
 inline constexpr uint32_t kMaxRegexHeapKib = 256 * 1024;
 

@@ -26,13 +26,17 @@ Status Check(const TokenizerSpec& spec) {
   if (n == 0) return Bad(spec, "the vocabulary is empty");
   if (n > kMaxTokens) return Bad(spec, std::to_string(n) + " tokens, more than " + std::to_string(kMaxTokens));
   if (spec.merges.size() > kMaxMerges) return Bad(spec, "more than " + std::to_string(kMaxMerges) + " merges");
-  for (size_t id = 0; id < n; ++id) {
-    if (spec.tokens[id].size() <= kMaxTokenBytes) continue;
-    return Bad(spec, "token " + std::to_string(id) + " has " + std::to_string(spec.tokens[id].size()) +
-                         " bytes, more than " + std::to_string(kMaxTokenBytes));
-  }
   if (!spec.types.empty() && spec.types.size() != n) {
     return Bad(spec, std::to_string(spec.types.size()) + " token types for " + std::to_string(n) + " tokens");
+  }
+  const bool searched = spec.kind == TokenModelKind::kUnigram || spec.kind == TokenModelKind::kWordPiece;
+  for (size_t id = 0; id < n; ++id) {
+    const TokenType type = spec.types.empty() ? TokenType::kNormal : spec.types[id];
+    const bool plain = type == TokenType::kNormal || type == TokenType::kUserDefined || type == TokenType::kUnused;
+    const size_t most = searched && plain ? kMaxSearchedTokenBytes : kMaxTokenBytes;
+    if (spec.tokens[id].size() <= most) continue;
+    return Bad(spec, "token " + std::to_string(id) + " has " + std::to_string(spec.tokens[id].size()) +
+                         " bytes, more than " + std::to_string(most));
   }
   const bool scored = spec.kind == TokenModelKind::kSpm || spec.kind == TokenModelKind::kUnigram;
   if (scored && spec.scores.size() != n) {

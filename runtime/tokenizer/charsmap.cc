@@ -1,8 +1,10 @@
 // Reading and walking the double array of a Charsmap; every index is checked, since the file may be hostile.
 #include "runtime/tokenizer/charsmap.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "runtime/limits.h"
 #include "runtime/tokenizer/utf8.h"
 
 namespace prenorm {
@@ -34,7 +36,7 @@ Result<std::shared_ptr<const Charsmap>> Charsmap::Parse(std::string_view blob) {
 size_t Charsmap::Longest(std::string_view text, std::string_view* replacement) const {
   size_t best = 0;
   uint32_t node = Offset(units_[0]);
-  for (size_t i = 0; i < text.size(); ++i) {
+  for (size_t i = 0; i < std::min(text.size(), kMaxCharsmapKeyBytes); ++i) {  // A hostile table has no longest key.
     const uint32_t byte = static_cast<unsigned char>(text[i]);
     node ^= byte;
     if (node >= units_.size() || Label(units_[node]) != byte) break;
@@ -54,10 +56,10 @@ size_t Charsmap::Longest(std::string_view text, std::string_view* replacement) c
   return best;
 }
 
-std::string Charsmap::Apply(std::string_view text) const {
+std::string Charsmap::Apply(std::string_view text, size_t most) const {
   std::string out;
   out.reserve(text.size());
-  while (!text.empty()) {
+  while (!text.empty() && out.size() <= most) {
     std::string_view replacement;
     size_t n = Longest(text, &replacement);
     if (n == 0) {

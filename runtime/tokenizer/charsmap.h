@@ -19,7 +19,7 @@ class Charsmap {
   static Result<std::shared_ptr<const Charsmap>> Parse(std::string_view blob);
 
   /// The longest sequence at each position is replaced; other characters stay. Valid UTF-8 in and out.
-  std::string Apply(std::string_view text) const;
+  std::string Apply(std::string_view text, size_t most) const;
 
  private:
   /// Bytes of `text` that have a replacement (0: none), and the replacement.

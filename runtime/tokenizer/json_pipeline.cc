@@ -42,6 +42,9 @@ Status ForEach(const TokenizerSpec& spec, element parent, std::string_view key, 
   if (parent[key].get(items) != simdjson::SUCCESS) return Bad(spec, "Sequence without the array " + std::string(key));
   for (const element item : items) {
     if (Status status = read(item); !status.ok()) return status;
+    if (std::max(spec.normalizer.size(), spec.splits.size()) > kMaxTokenizerSteps) {
+      return Bad(spec, std::string(key) + " has more than " + std::to_string(kMaxTokenizerSteps) + " steps");
+    }
   }
   return Status();
 }

@@ -23,6 +23,7 @@ class JsonTokenizer {
   }
 
   Result<TokenizerSpec> Read(std::string_view json) {
+    most_ids_ = static_cast<int64_t>(std::min(kMaxTokens, json.size()));
     simdjson::dom::parser parser;
     simdjson::dom::object root;
     const simdjson::padded_string padded(json);
@@ -85,9 +86,9 @@ class JsonTokenizer {
     return ReadMerges(merges, merging);
   }
 
-  /// Puts a token at its id; ids may come in any order and leave gaps.
+  /// Puts a token at its id; ids may come in any order and leave gaps, but not more than the file has bytes.
   Status Put(std::string_view text, int64_t id) {
-    if (id < 0 || id >= static_cast<int64_t>(kMaxTokens)) {
+    if (id < 0 || id >= most_ids_) {
       return Bad("the token \"" + std::string(text) + "\" has the id " + std::to_string(id));
     }
     const auto index = static_cast<size_t>(id);
@@ -192,6 +193,7 @@ class JsonTokenizer {
   }
 
   TokenizerSpec spec_;
+  int64_t most_ids_ = 0;
   std::shared_ptr<StringArena> tokens_;
 };
 

@@ -126,13 +126,14 @@ void CollapseSpaces(std::string* text) {
   *text = std::move(out);
 }
 
-void ReplaceAll(std::string_view pattern, std::string_view with, std::string* text) {
+// These stop behind `most` bytes, which Normalize then refuses.
+void ReplaceAll(std::string_view pattern, std::string_view with, size_t most, std::string* text) {
   size_t at = pattern.empty() ? std::string::npos : text->find(pattern);
   if (at == std::string::npos) return;
   std::string out;
   out.reserve(text->size() + text->size() / 2);
   size_t done = 0;
-  for (; at != std::string::npos; at = text->find(pattern, done)) {
+  for (; at != std::string::npos && out.size() <= most; at = text->find(pattern, done)) {
     out.append(*text, done, at - done).append(with);
     done = at + pattern.size();
   }
@@ -140,11 +141,11 @@ void ReplaceAll(std::string_view pattern, std::string_view with, std::string* te
   *text = std::move(out);
 }
 
-Status ReplaceRegex(const Regex& regex, std::string_view with, std::string* text) {
+Status ReplaceRegex(const Regex& regex, std::string_view with, size_t most, std::string* text) {
   RegexScratch scratch;
   std::string out;
   size_t done = 0;
-  for (size_t from = 0; from <= text->size();) {
+  for (size_t from = 0; from <= text->size() && out.size() <= most;) {
     Regex::Match match;
     if (Status status = regex.Find(*text, from, &scratch, &match); !status.ok()) return status;
     if (!match.found) break;
@@ -161,7 +162,7 @@ Status ReplaceRegex(const Regex& regex, std::string_view with, std::string* text
   return Status();
 }
 
-Status Apply(const NormalizerStep& step, std::string* text) {
+Status Apply(const NormalizerStep& step, size_t most, std::string* text) {
   using Kind = NormalizerStep::Kind;
   switch (step.kind) {
     case Kind::kNfc:
@@ -207,12 +208,12 @@ Status Apply(const NormalizerStep& step, std::string* text) {
       if (!text->empty()) text->insert(0, step.text);
       break;
     case Kind::kReplace:
-      ReplaceAll(step.pattern, step.text, text);
+      ReplaceAll(step.pattern, step.text, most, text);
       break;
     case Kind::kReplaceRegex:
-      return ReplaceRegex(step.regex, step.text, text);
+      return ReplaceRegex(step.regex, step.text, most, text);
     case Kind::kCharsmap:
-      *text = step.charsmap->Apply(*text);
+      *text = step.charsmap->Apply(*text, most);
       break;
   }
   return Status();
@@ -220,9 +221,17 @@ Status Apply(const NormalizerStep& step, std::string* text) {
 
 }  // namespace
 
+Status GrowsTooMuch(size_t bytes) {
+  return Status(StatusCode::kUnsupported, "the tokenizer replaces too much\nof a text of " + std::to_string(bytes) +
+                                              " bytes it makes more than " + std::to_string(MostGrownBytes(bytes)) +
+                                              "\nDownload its files again, or shorten a text this long.");
+}
+
 Status Normalize(const NormalizerSteps& steps, std::string* text) {
+  const size_t bytes = text->size(), most = MostGrownBytes(bytes);
   for (const NormalizerStep& step : steps) {
-    if (Status status = Apply(step, text); !status.ok()) return status;
+    if (Status status = Apply(step, most, text); !status.ok()) return status;
+    if (text->size() > most) return GrowsTooMuch(bytes);
   }
   return Status();
 }

@@ -1,12 +1,14 @@
 // Changes to text before it is cut into pieces: Unicode normalization, replacements, prefixes.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "prenorm/status.h"
+#include "runtime/limits.h"
 #include "runtime/tokenizer/charsmap.h"
 #include "runtime/tokenizer/regex.h"
 
@@ -41,7 +43,12 @@ struct NormalizerStep {
 };
 using NormalizerSteps = std::vector<NormalizerStep>;
 
-/// Applies the steps in order; `text` is valid UTF-8 and stays so. kUnsupported or kOutOfMemory from a regex.
+/// Bytes that a step of the tokenizer may make of a text of `bytes`, and the refusal of more.
+inline size_t MostGrownBytes(size_t bytes) { return std::min(kMaxTextBytes, kMaxTextGrowth * bytes + kMaxGrownBytes); }
+Status GrowsTooMuch(size_t bytes);
+
+/// Applies the steps in order; `text` is valid UTF-8 and stays so. kUnsupported or kOutOfMemory from a regex;
+/// kUnsupported where a step makes more than MostGrownBytes of the text.
 Status Normalize(const NormalizerSteps& steps, std::string* text);
 
 }  // namespace prenorm

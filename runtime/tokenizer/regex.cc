@@ -27,6 +27,8 @@ struct RegexScratch::Impl {
   pcre2_match_data* data = pcre2_match_data_create(1, nullptr);
   pcre2_match_context* context = pcre2_match_context_create(nullptr);
   pcre2_jit_stack* stack = pcre2_jit_stack_create(kJitStackStart, kJitStackMax, nullptr);
+  size_t bytes = 0;         // That matches went over.
+  size_t long_matches = 0;  // That took more than the usual steps.
   ~Impl() {
     pcre2_match_data_free(data);
     pcre2_match_context_free(context);
@@ -36,7 +38,6 @@ struct RegexScratch::Impl {
 
 RegexScratch::RegexScratch() : impl_(std::make_unique<Impl>()) {
   if (impl_->context == nullptr) return;  // Find reports it.
-  pcre2_set_match_limit(impl_->context, kMaxRegexSteps);
   pcre2_set_depth_limit(impl_->context, kMaxRegexDepth);
   pcre2_set_heap_limit(impl_->context, kMaxRegexHeapKib);
   if (impl_->stack != nullptr) pcre2_jit_stack_assign(impl_->context, nullptr, impl_->stack);
@@ -67,14 +68,27 @@ Result<Regex> Regex::Compile(std::string_view pattern) {
 }
 
 Status Regex::Find(std::string_view text, size_t from, RegexScratch* scratch, Match* match) const {
-  const RegexScratch::Impl& memory = *scratch->impl_;
+  RegexScratch::Impl& memory = *scratch->impl_;
   if (memory.data == nullptr || memory.context == nullptr) {
     return Status(StatusCode::kOutOfMemory, "no memory for matching a regular expression");
   }
-  const int rc = pcre2_match(static_cast<const pcre2_code*>(code_.get()), reinterpret_cast<PCRE2_SPTR>(text.data()),
-                             text.size(), from, PCRE2_NO_UTF_CHECK, memory.data, memory.context);
+  const auto run = [&](uint32_t steps) {
+    pcre2_set_match_limit(memory.context, steps);
+    return pcre2_match(static_cast<const pcre2_code*>(code_.get()), reinterpret_cast<PCRE2_SPTR>(text.data()),
+                       text.size(), from, PCRE2_NO_UTF_CHECK, memory.data, memory.context);
+  };
+  int rc = run(kUsualRegexSteps);
+  // PCRE2 counts from every place of the text anew: with the larger number at each, a hostile expression would take
+  // hours. Who needs it matches long runs of text.
+  if (rc == PCRE2_ERROR_MATCHLIMIT && memory.long_matches < kLongRegexMatches + memory.bytes / kBytesOfLongMatch) {
+    ++memory.long_matches;
+    rc = run(kMaxRegexSteps);
+  }
   match->found = false;
-  if (rc == PCRE2_ERROR_NOMATCH) return Status();
+  if (rc == PCRE2_ERROR_NOMATCH) {
+    memory.bytes += text.size() - from;
+    return Status();
+  }
   // 0: more groups than the match data has room for, which only wants the whole match.
   if (rc < 0) {
     return Status(rc == PCRE2_ERROR_NOMEMORY ? StatusCode::kOutOfMemory : StatusCode::kUnsupported,
@@ -83,6 +97,7 @@ Status Regex::Find(std::string_view text, size_t from, RegexScratch* scratch, Ma
   }
   const PCRE2_SIZE* range = pcre2_get_ovector_pointer(memory.data);
   *match = Match{range[0], range[1], true};
+  memory.bytes += range[1] - from;
   return Status();
 }
 

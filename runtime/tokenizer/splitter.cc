@@ -1,6 +1,7 @@
 // The steps of Splitter.
 #include "runtime/tokenizer/splitter.h"
 
+#include "runtime/tokenizer/normalizer.h"
 #include "runtime/tokenizer/utf8.h"
 
 namespace prenorm {
@@ -93,10 +94,11 @@ Status Splitter::SplitByRegex(const SplitStep& step, std::string_view piece) {
   return Status();
 }
 
-void Splitter::SplitByMetaspace(const SplitStep& step, std::string_view piece, bool at_start) {
+bool Splitter::SplitByMetaspace(const SplitStep& step, std::string_view piece, bool at_start, size_t most) {
   std::string text;
   text.reserve(piece.size() * 2 + step.mark.size());
   for (const char c : piece) {
+    if (changed_bytes_ + text.size() > most) return false;
     if (c == ' ')
       text += step.mark;
     else
@@ -104,10 +106,11 @@ void Splitter::SplitByMetaspace(const SplitStep& step, std::string_view piece, b
   }
   const bool wanted = step.prefix == SpacePrefix::kAlways || (step.prefix == SpacePrefix::kFirst && at_start);
   if (wanted && !std::string_view(text).starts_with(step.mark)) text.insert(0, step.mark);
+  changed_bytes_ += text.size();
   const std::string_view whole = changed_.emplace_back(std::move(text));
   if (!step.split) {
     next_.push_back(whole);
-    return;
+    return true;
   }
   for (size_t begin = 0; begin < whole.size();) {
     size_t end = whole.find(step.mark, begin + 1);
@@ -115,6 +118,7 @@ void Splitter::SplitByMetaspace(const SplitStep& step, std::string_view piece, b
     next_.push_back(whole.substr(begin, end - begin));
     begin = end;
   }
+  return true;
 }
 
 Status Splitter::Split(const SplitSteps& steps, std::string_view text, bool at_start) {
@@ -124,6 +128,7 @@ Status Splitter::Split(const SplitSteps& steps, std::string_view text, bool at_s
   pieces_.push_back(text);
   for (const SplitStep& step : steps) {
     next_.clear();
+    changed_bytes_ = 0;
     // Earlier steps may have removed what the text began with.
     const bool changed = !changed_.empty();
     const bool keeps_start = changed || pieces_.empty() || pieces_[0].data() == text.data();
@@ -134,7 +139,9 @@ Status Splitter::Split(const SplitSteps& steps, std::string_view text, bool at_s
           if (Status status = SplitByRegex(step, piece); !status.ok()) return status;
           break;
         case SplitStep::Kind::kMetaspace:
-          SplitByMetaspace(step, piece, at_start && i == 0 && keeps_start);
+          if (!SplitByMetaspace(step, piece, at_start && i == 0 && keeps_start, MostGrownBytes(text.size()))) {
+            return GrowsTooMuch(text.size());
+          }
           break;
         case SplitStep::Kind::kLeadingSpace:
           if (piece.starts_with(' '))

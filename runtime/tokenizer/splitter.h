@@ -47,11 +47,13 @@ class Splitter {
 
  private:
   Status SplitByRegex(const SplitStep& step, std::string_view piece);
-  void SplitByMetaspace(const SplitStep& step, std::string_view piece, bool at_start);
+  /// False: the pieces that the step changed have more than `most` bytes.
+  bool SplitByMetaspace(const SplitStep& step, std::string_view piece, bool at_start, size_t most);
 
   RegexScratch scratch_;
   std::vector<std::string_view> pieces_;
   std::vector<std::string_view> next_;
+  size_t changed_bytes_ = 0;         // Of the step.
   std::deque<std::string> changed_;  // texts of pieces that a step changed; a deque keeps their addresses
 };
 

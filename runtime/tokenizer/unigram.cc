@@ -35,7 +35,7 @@ class Unigram : public TextModel {
         arrivals[end] = MergeResult{static_cast<uint32_t>(begin), id};
       };
       const size_t first = begin + Utf8Length(piece[begin]);
-      const size_t limit = std::min(piece.size(), begin + vocabulary_.map.max_bytes());
+      const size_t limit = std::min(piece.size(), begin + SearchedBytes(vocabulary_));
       bool single = false;
       for (size_t end = first; end <= limit; end += end < piece.size() ? Utf8Length(piece[end]) : 1) {
         const TokenId id = vocabulary_.FindPlain(piece.substr(begin, end - begin));

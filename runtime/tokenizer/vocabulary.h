@@ -1,10 +1,12 @@
 // The vocabulary as the models of the tokenizer see it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <vector>
 
+#include "runtime/limits.h"
 #include "runtime/tokenizer/token_map.h"
 #include "runtime/tokenizer/tokenizer_spec.h"
 
@@ -39,6 +41,12 @@ struct Vocabulary {
   /// nothing. `*in_unknown_run` is the caller's memory of the token before.
   void AppendFallback(std::string_view character, bool* in_unknown_run, std::vector<TokenId>* out) const;
 };
+
+/// Bytes of the longest token of a vocabulary that is looked for at every place: BuildTokenizer refuses longer ones that
+/// text may become.
+inline size_t SearchedBytes(const Vocabulary& vocabulary) {
+  return std::min(vocabulary.map.max_bytes(), kMaxSearchedTokenBytes);
+}
 
 /// Memory of one call of Encode, so that pieces need no allocation of their own.
 struct MergeScratch;

@@ -37,7 +37,7 @@ class WordPiece : public TextModel {
   size_t LongestToken(std::string_view rest, const std::string& prefix, MergeScratch* scratch,
                       std::vector<TokenId>* out) const {
     std::string& text = scratch->text;
-    const size_t longest = vocabulary_.map.max_bytes();
+    const size_t longest = SearchedBytes(vocabulary_);
     text.assign(prefix).append(rest.substr(0, longest > prefix.size() ? longest - prefix.size() : 0));
     for (size_t size = text.size(); size > prefix.size(); --size) {
       const bool whole = size - prefix.size() == rest.size() ||

@@ -64,10 +64,22 @@ TEST(LimitsTest, TheTableHasTheirFigures) {
        {kMaxTokens, kMaxTokenBytes, kMaxMerges, kMaxTokenizerDepth},
        {16777216, 65536, 33554432, 16}},
       {"text given to a tokenizer", "2^31 - 1 bytes", {kMaxTextBytes}, {2147483647}},
-      {"a regular expression on one text: steps, depth, memory",
-       "20 million, 1 million, 256 MiB",
-       {kMaxRegexSteps, kMaxRegexDepth, kMaxRegexHeapKib},
-       {20'000'000, 1'000'000, 256 * 1024}},
+      {"a token, and a character of a table, that is tried at every place of a text",
+       "512, 512 bytes",
+       {kMaxSearchedTokenBytes, kMaxCharsmapKeyBytes},
+       {512, 512}},
+      {"steps that change it, and that cut it; what one may make of it",
+       "64; 64 times its bytes, and 1 MiB",
+       {kMaxTokenizerSteps, kMaxTextGrowth, kMaxGrownBytes},
+       {64, 64, kMiB}},
+      {"a regular expression: steps of a match, depth, memory",
+       "20 000, 1 million, 256 MiB",
+       {kUsualRegexSteps, kMaxRegexDepth, kMaxRegexHeapKib},
+       {20'000, 1'000'000, 256 * 1024}},
+      {"matches of a text that may take more steps, and how many",
+       "16 and one for 1000 bytes, 20 million",
+       {kLongRegexMatches, kBytesOfLongMatch, kMaxRegexSteps},
+       {16, 1000, 20'000'000}},
       {"a chat template: source, nesting, depth of evaluation",
        "1 MiB, 100, 400",
        {chat.template_bytes, chat.nesting, chat.depth},
@@ -254,6 +266,66 @@ TEST(LimitsTest, MergesAndNestingOfATokenizer) {
   };
   EXPECT_EQ(nested(kMaxTokenizerDepth), "");
   EXPECT_TRUE(Says(nested(kMaxTokenizerDepth + 1), "Sequence"));
+}
+
+// A tokenizer.json of characters with `parts` beside its model, on `text`.
+std::string JsonError(const std::string& parts, const std::string& text = "a",
+                      const std::string& model = R"({"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []})") {
+  Result<TokenizerSpec> spec = SpecFromTokenizerJson(R"({"model": )" + model + parts + "}", "tokenizer.json");
+  if (!spec.ok()) return Error(spec.status());
+  const Result<std::unique_ptr<Tokenizer>> tokenizer = BuildTokenizer(std::move(spec).value());
+  return tokenizer.ok() ? Error((*tokenizer)->Encode(text).status()) : Error(tokenizer.status());
+}
+
+std::string Sequence(const char* part, const char* list, const std::string& step, size_t count) {
+  std::string steps = step;
+  for (size_t i = 1; i < count; ++i) steps += ", " + step;
+  return std::string(", \"") + part + R"(": {"type": "Sequence", ")" + list + "\": [" + steps + "]}";
+}
+
+TEST(LimitsTest, StepsOfATokenizerAndWhatTheyMake) {
+  const auto normalizer = [](const std::string& step, size_t count) {
+    return Sequence("normalizer", "normalizers", step, count);
+  };
+  const auto cuts = [](const std::string& step, size_t count) {
+    return Sequence("pre_tokenizer", "pretokenizers", step, count);
+  };
+  const std::string lower = R"({"type": "Lowercase"})", digits = R"({"type": "Digits"})";
+  EXPECT_EQ(JsonError(normalizer(lower, kMaxTokenizerSteps) + cuts(digits, kMaxTokenizerSteps)), "");
+  EXPECT_TRUE(Says(JsonError(normalizer(lower, kMaxTokenizerSteps + 1)), "more than 64 steps"));
+  EXPECT_TRUE(Says(JsonError(cuts(digits, kMaxTokenizerSteps + 1)), "more than 64 steps"));
+
+  // A byte may become 64 and a MiB: twenty doublings give a MiB, one more is too much. The same of marks of spaces.
+  const std::string doubles = R"({"type": "Replace", "pattern": {"String": "b"}, "content": "bb"})";
+  const std::string doubles_by_regex = R"({"type": "Replace", "pattern": {"Regex": "b"}, "content": "bb"})";
+  const std::string marks = R"({"type": "Metaspace", "replacement": "  ", "prepend_scheme": "never", "split": false})";
+  EXPECT_EQ(JsonError(normalizer(doubles, 20), "b"), "");
+  EXPECT_TRUE(Says(JsonError(normalizer(doubles, 21), "b"), "more than 1048640"));
+  EXPECT_TRUE(Says(JsonError(normalizer(doubles_by_regex, 21), "b"), "more than 1048640"));
+  EXPECT_EQ(JsonError(cuts(marks, 20), " "), "");
+  EXPECT_TRUE(Says(JsonError(cuts(marks, 21), " "), "more than 1048640"));
+}
+
+TEST(LimitsTest, BytesOfSearchedTokens) {
+  const auto unigram = [](size_t bytes) {
+    return JsonError("", "ab",
+                     R"({"type": "Unigram", "vocab": [["a", 0], [")" + std::string(bytes, 'x') + R"(", 0]]})");
+  };
+  EXPECT_EQ(unigram(kMaxSearchedTokenBytes), "");
+  EXPECT_TRUE(Says(unigram(kMaxSearchedTokenBytes + 1), "token 1 has 513 bytes, more than 512"));
+}
+
+TEST(LimitsTest, IdsOfAFileAreNotMoreThanItsBytes) {
+  const std::string far = R"({"type": "BPE", "vocab": {"a": 0, "b": 16777215}, "merges": []})";
+  EXPECT_TRUE(Says(JsonError("", "a", far), "has the id 16777215"));
+}
+
+// Two to the power of 18 steps at each place with so much text behind it, all in vain.
+TEST(LimitsTest, MatchesThatTakeMoreThanTheUsualSteps) {
+  const std::string expensive =
+      R"(, "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(?:[^#]|[^!]){18}(?=#)|[ab]"}, "behavior": "Isolated"})";
+  EXPECT_EQ(JsonError(expensive, std::string(kLongRegexMatches, 'a')), "");
+  EXPECT_TRUE(Says(JsonError(expensive, std::string(kLongRegexMatches + 18, 'a')), "match limit"));
 }
 
 TEST(LimitsTest, BytesOfAText) {

@@ -161,7 +161,7 @@ TEST(CharsmapTest, ReplacesSequencesAndChecksEveryIndex) {
   const std::string blob = TinyCharsmap();
   const auto map = Charsmap::Parse(blob);
   ASSERT_TRUE(map.ok());
-  EXPECT_EQ((*map)->Apply("axbé"), "ayzbé");
+  EXPECT_EQ((*map)->Apply("axbé", kMaxTextBytes), "ayzbé");
   for (const size_t size : {size_t{0}, size_t{3}, size_t{100}}) {
     EXPECT_EQ(Charsmap::Parse(std::string_view(blob).substr(0, size)).status().code(), StatusCode::kBadModel);
   }
@@ -169,7 +169,7 @@ TEST(CharsmapTest, ReplacesSequencesAndChecksEveryIndex) {
   for (size_t i = 4; i < 4 + 512 * 4; ++i) wild[i] = '\xFF';
   const auto hostile = Charsmap::Parse(wild);
   ASSERT_TRUE(hostile.ok());
-  EXPECT_EQ((*hostile)->Apply("axb"), "axb");
+  EXPECT_EQ((*hostile)->Apply("axb", kMaxTextBytes), "axb");
 }
 
 }  // namespace
