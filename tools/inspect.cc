@@ -8,6 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tools/common/errors.h"
+
 namespace prenorm::tools {
 namespace {
 
@@ -46,15 +48,7 @@ std::string OneLine(const std::string& text, size_t limit) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (line.size() >= limit && (byte & 0xC0) != 0x80) return line + " ...";
-    if (c == '\n') {
-      line += "\\n";
-    } else if (byte < 0x20 || byte == 0x7F) {
-      char escape[8];
-      std::snprintf(escape, sizeof(escape), "\\x%02x", byte);
-      line += escape;
-    } else {
-      line += c;
-    }
+    line += c == '\n' ? "\\n" : Shown(c);
   }
   return line;
 }

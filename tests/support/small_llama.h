@@ -15,6 +15,7 @@ struct SmallLlama {
   float back = 1.0f;  ///< Of the matrices that lead back to the residual stream; all others hold ones.
   DType embedding_type = DType::kF32;
   std::vector<uint8_t> embedding = {};  ///< [3, kDim] of that type, or none for ones.
+  std::string extra_tensor = {};        ///< Name of one that no layer uses; empty: none.
 
   static constexpr uint32_t kDim = 32;
 
@@ -57,6 +58,7 @@ struct SmallLlama {
       for (const char* in : {"ffn_gate.weight", "ffn_up.weight"}) fill(block + in, {kDim, kDim});
       fill(block + "ffn_down.weight", {kDim, kDim}, back);
     }
+    if (!extra_tensor.empty()) fill(extra_tensor, {1});
     return writer.Build();
   }
 };

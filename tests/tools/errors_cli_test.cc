@@ -9,6 +9,9 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/gguf_writer.h"
+#include "tests/support/small_llama.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/tools/run_command.h"
 
 namespace prenorm {
@@ -245,6 +248,23 @@ TEST(ErrorsCliTest, TooLittleAddressSpaceIsAnError) {
   EXPECT_TRUE(seen.contains(0) && seen.contains(4));
 }
 #endif
+
+// Neither in a refusal nor in a note: the first two would change the terminal, the last two its text.
+TEST(ErrorsCliTest, NamesOfAFileDoNotCommandTheTerminal) {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& name, const std::vector<uint8_t>& bytes) {
+    return folder.Write(name, std::string(bytes.begin(), bytes.end()));
+  };
+  const std::string evil = "\x1b[2J\x1b]0;x\x07\r\x7f";
+  const std::string refused = write("a.gguf", GgufWriter().String("general.architecture", evil).Build());
+  const std::string noted = write("b.gguf", SmallLlama{.extra_tensor = evil}.Build());
+  for (const std::string& path : {refused, noted}) {
+    const CommandResult result = RunCommand({"generate", path, "-p", "a", "-n", "1"});
+    EXPECT_NE(result.err.find("\\x1b[2J"), std::string::npos) << result.err;
+    for (const char c : evil.substr(0, 1) + "\x07\r\x7f")
+      EXPECT_EQ(result.err.find(c), std::string::npos) << result.err;
+  }
+}
 
 }  // namespace
 }  // namespace prenorm

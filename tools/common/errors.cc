@@ -2,6 +2,7 @@
 #include "tools/common/errors.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -77,9 +78,17 @@ std::string HintOf(StatusCode code) {
 
 void SetCommand(const CommandInfo& info) { g_command = &info; }
 
+std::string Shown(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  if (byte >= 0x20 && byte != 0x7F) return std::string(1, c);
+  char escape[8];
+  std::snprintf(escape, sizeof(escape), "\\x%02x", byte);
+  return escape;
+}
+
 std::string Indented(std::string_view message) {
   std::string text;
-  for (const char c : message) text += c == '\n' ? std::string("\n  ") : std::string(1, c);
+  for (const char c : message) text += c == '\n' ? "\n  " : c == '\t' ? "\t" : Shown(c);
   return text;
 }
 

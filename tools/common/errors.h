@@ -29,6 +29,9 @@ void SetCommand(const CommandInfo& info);
 /// Prints the message on stderr (what, where, what to do) and returns the exit code of its kind.
 int Fail(const Status& status);
 
+/// `c`, or an escape in place of a control character: names in files come from strangers, and could command the terminal.
+std::string Shown(char c);
+
 /// A message of several lines, all but the first of them indented.
 std::string Indented(std::string_view message);
 

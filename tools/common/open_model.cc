@@ -81,7 +81,7 @@ Result<OpenedModel> OpenModel(const Options& options) {
   opened.load_ns = static_cast<uint64_t>((Clock::now() - begin) / std::chrono::nanoseconds(1));
   if (!options.quiet) {
     for (const std::string& warning : opened.model->warnings()) Note("prenorm: note: " + Indented(warning));
-    for (const std::string& warning : opened.model->tokenizer().warnings()) Note("prenorm: note: " + warning);
+    for (const std::string& warning : opened.model->tokenizer().warnings()) Note("prenorm: note: " + Indented(warning));
   }
   return opened;
 }
