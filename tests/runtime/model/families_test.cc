@@ -188,6 +188,11 @@ TEST(FamilyRefusalsTest, KindsOfLayersByName) {
                 StatusCode::kUnsupported, {"mixtures of experts in some layers only"});
 }
 
+TEST(FamilyRefusalsTest, WindowsWhereTheFamilyHasNone) {
+  ExpectRefused(GgufStatus("olmo2", [](auto& keys) { keys["olmo2.attention.sliding_window"] = {"u32", 8}; }),
+                StatusCode::kUnsupported, {"OLMo 3"});
+}
+
 TEST(FamilyRefusalsTest, SizesThatContradictTheTensors) {
   ExpectRefused(FolderStatus("qwen2", [](auto& config) { config["intermediate_size"] = 64; }), StatusCode::kBadModel,
                 {"mlp.gate_proj.weight", "[96, 64]", "[96, 128]"});
