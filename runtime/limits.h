@@ -30,6 +30,7 @@ inline constexpr int kMaxThreads = 1024;
 
 // Tokenizers.
 inline constexpr size_t kMaxTokens = size_t{1} << 24;
+inline constexpr size_t kMaxIdsOfAFile = size_t{1} << 16;  // Of a tokenizer.json, unless it has more bytes than that.
 inline constexpr size_t kMaxTokenBytes = size_t{1} << 16;
 inline constexpr size_t kMaxMerges = size_t{1} << 25;
 inline constexpr int kMaxTokenizerDepth = 16;          // Sequence in Sequence, in a tokenizer.json.

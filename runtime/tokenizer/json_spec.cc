@@ -23,7 +23,7 @@ class JsonTokenizer {
   }
 
   Result<TokenizerSpec> Read(std::string_view json) {
-    most_ids_ = static_cast<int64_t>(std::min(kMaxTokens, json.size()));
+    most_ids_ = static_cast<int64_t>(std::min(kMaxTokens, std::max(json.size(), kMaxIdsOfAFile)));
     simdjson::dom::parser parser;
     simdjson::dom::object root;
     const simdjson::padded_string padded(json);
@@ -86,10 +86,11 @@ class JsonTokenizer {
     return ReadMerges(merges, merging);
   }
 
-  /// Puts a token at its id; ids may come in any order and leave gaps, but not more than the file has bytes.
+  /// Puts a token at its id; ids may come in any order and leave gaps, but in a small file not of gigabytes.
   Status Put(std::string_view text, int64_t id) {
     if (id < 0 || id >= most_ids_) {
-      return Bad("the token \"" + std::string(text) + "\" has the id " + std::to_string(id));
+      return Bad("the token \"" + std::string(text) + "\" has the id " + std::to_string(id) +
+                 ": a file of this size has ids from 0 to " + std::to_string(most_ids_ - 1));
     }
     const auto index = static_cast<size_t>(id);
     if (index >= spec_.tokens.size()) {

@@ -63,6 +63,7 @@ TEST(LimitsTest, TheTableHasTheirFigures) {
        "2^24, 2^16, 2^25; 16",
        {kMaxTokens, kMaxTokenBytes, kMaxMerges, kMaxTokenizerDepth},
        {16777216, 65536, 33554432, 16}},
+      {"ids of a `tokenizer.json`", "2^16, or as many as it has bytes", {kMaxIdsOfAFile}, {65536}},
       {"text given to a tokenizer", "2^31 - 1 bytes", {kMaxTextBytes}, {2147483647}},
       {"a token, and a character of a table, that is tried at every place of a text",
        "512, 512 bytes",
@@ -315,9 +316,13 @@ TEST(LimitsTest, BytesOfSearchedTokens) {
   EXPECT_TRUE(Says(unigram(kMaxSearchedTokenBytes + 1), "token 1 has 513 bytes, more than 512"));
 }
 
-TEST(LimitsTest, IdsOfAFileAreNotMoreThanItsBytes) {
-  const std::string far = R"({"type": "BPE", "vocab": {"a": 0, "b": 16777215}, "merges": []})";
-  EXPECT_TRUE(Says(JsonError("", "a", far), "has the id 16777215"));
+TEST(LimitsTest, IdsOfASmallFile) {
+  const auto with_id = [](size_t id) {
+    return JsonError("", "a",
+                     R"({"type": "BPE", "vocab": {"a": 0, "b": )" + std::to_string(id) + R"(}, "merges": []})");
+  };
+  EXPECT_EQ(with_id(kMaxIdsOfAFile - 1), "");
+  EXPECT_TRUE(Says(with_id(kMaxIdsOfAFile), "has the id 65536: a file of this size has ids from 0 to 65535"));
 }
 
 // Two to the power of 18 steps at each place with so much text behind it, all in vain.
