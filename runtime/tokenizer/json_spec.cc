@@ -9,6 +9,7 @@
 
 #include "runtime/limits.h"
 #include "runtime/tokenizer/json_pipeline.h"
+#include "runtime/tokenizer/json_types.h"
 #include "runtime/tokenizer/string_arena.h"
 
 namespace prenorm {
@@ -32,6 +33,11 @@ class JsonTokenizer {
     }
     element model;
     if (root["model"].get(model) != simdjson::SUCCESS) return Bad("the member \"model\" is missing");
+    for (const char* part : {"model", "added_tokens", "normalizer", "pre_tokenizer", "post_processor", "decoder"}) {
+      element value;
+      if (root[part].get(value) != simdjson::SUCCESS) continue;
+      if (const std::string wrong = WrongJsonType(value); !wrong.empty()) return Bad(std::string(part) + ": " + wrong);
+    }
     if (Status status = ReadModel(model); !status.ok()) return status;
     if (Status status = ReadAdded(root); !status.ok()) return status;
     if (Status status = ReadJsonPipeline(root, &spec_); !status.ok()) return status;

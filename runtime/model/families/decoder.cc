@@ -130,8 +130,9 @@ void ReadDecoderConfig(ConfigReader& reader, const Binder& binder, ModelParts& p
   }
   if (!reader.status().ok()) return;
   config.vocab_size = binder.Elements("token_embd.weight") / config.dim;
-  config.tied_embeddings =
-      !binder.Has("output.weight") || (reader.is_hf() && reader.Flag("tie_word_embeddings", false));
+  config.tied_embeddings = !binder.Has("output.weight");
+  // A folder that says otherwise lacks a tensor, which is named when it is looked for.
+  if (reader.is_hf()) config.tied_embeddings = reader.Flag("tie_word_embeddings", config.tied_embeddings);
   parts.block.attention_scale = 1.0f / std::sqrt(static_cast<float>(config.head_dim));
   parts.block.layers.assign(config.n_layers, LayerSpec{});
 }

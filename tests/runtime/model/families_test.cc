@@ -357,6 +357,16 @@ TEST(FamilyDetailsTest, TiedOutputEqualsAStoredCopy) {  // F17
   EXPECT_EQ(AllLogits(a, ids, ids.size()), AllLogits(b, ids, ids.size()));
 }
 
+TEST(FamilyDetailsTest, AFolderThatDeniesATieNeedsAnOutput) {
+  nlohmann::json golden = GoldenOf("llama_scaled");
+  golden["config"]["tie_word_embeddings"] = false;
+  HashedModel(golden).WriteFolder(Place("untied"));
+  const auto model = Model::Load(Place("untied"));
+  fs::remove_all(Place("untied"));
+  EXPECT_EQ(model.status().code(), StatusCode::kBadModel);
+  EXPECT_NE(model.status().message().find("lm_head.weight"), std::string::npos) << model.status().message();
+}
+
 TEST(FamilyDetailsTest, TinyFolderAndTinyGgufAgree) {
   const auto gguf = LoadTinyModel(), folder = Load(PRENORM_SOURCE_DIR "/models/tiny/hf");
   ASSERT_TRUE(gguf != nullptr && folder != nullptr);

@@ -261,6 +261,35 @@ std::string SpmModel() {
 }
 
 // As BertTokenizer: the words are those of the library's own documentation of the algorithm.
+TEST(JsonSpecTest, MembersOfAnotherTypeAreRefusedByName) {
+  const auto with = [](const std::string& in_model, const std::string& beside) {
+    return R"({"model": {"type": "BPE", "vocab": {"a": 0, "split": 1}, "merges": [])" + in_model + "}" + beside + "}";
+  };
+  struct Member {
+    std::string in_model, beside, expected;
+  };
+  const Member wrong[] = {
+      {R"(, "byte_fallback": "yes")", "", R"(model: "byte_fallback" is neither true nor false)"},
+      {R"(, "unk_token": 0)", "", R"(model: "unk_token" is no text)"},
+      {"", R"(, "added_tokens": [{"id": 0, "content": "a", "lstrip": 1}])", R"(added_tokens: "lstrip" is neither)"},
+      {"", R"(, "normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": 7}]})",
+       R"(normalizer: "prepend" is no text)"},
+      {"", R"(, "pre_tokenizer": {"type": "ByteLevel", "use_regex": 0})", R"(pre_tokenizer: "use_regex" is neither)"},
+      {"", R"(, "decoder": {"type": ["ByteLevel"]})", R"(decoder: "type" is no text)"},
+  };
+  for (const Member& member : wrong) {
+    Status status;
+    FromJson(with(member.in_model, member.beside), &status);
+    EXPECT_EQ(status.code(), StatusCode::kBadModel);
+    EXPECT_NE(status.message().find(member.expected), std::string::npos) << status.message();
+  }
+  // Names of tokens are no members, and null is as good as nothing.
+  EXPECT_EQ(CodeOf(with(R"(, "unk_token": null)", R"(, "normalizer": {"type": "Prepend", "prepend": null},
+      "post_processor": {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A"}}],
+                         "special_tokens": {"split": {"id": "split", "ids": [1], "tokens": ["split"]}}})")),
+            StatusCode::kOk);
+}
+
 TEST(VocabTxtSpecTest, LinesAreTokensAndFlagsAreThoseOfBert) {
   const std::string lines = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nun\n##aff\n##able\n\xC3\xA9t\xC3\xA9\nete\n!\nA\r\na\n";
   const auto ids = [&](std::string_view text, const VocabTxtOptions& options) {
