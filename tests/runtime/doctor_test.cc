@@ -25,6 +25,7 @@ class DoctorTest : public testing::Test {
              (std::string("doctor ") + testing::UnitTest::GetInstance()->current_test_info()->name()))
                 .string();
     fs::remove_all(root_);
+    unsetenv("OMP_THREAD_LIMIT");  // That tests under the thread sanitizer run with.
     // A machine without a fault: one that has as many processors as the mask of this process.
     Write("/proc/cpuinfo", "processor : 0\nmodel name : Test CPU\nflags\t\t: fpu avx avx2 fma\n");
     Write("/proc/meminfo", "MemTotal:       16000000 kB\nMemFree: 1 kB\nMemAvailable:   8000000 kB\n");
@@ -151,7 +152,7 @@ TEST_F(DoctorTest, LimitOfTheAddressSpace) {
   ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
   if (before.rlim_cur != RLIM_INFINITY) GTEST_SKIP() << "there is a limit already";
   rlimit limited = before;
-  limited.rlim_cur = rlim_t{1} << 46;  // Enough for sanitizers.
+  limited.rlim_cur = rlim_t{1} << 47;  // Enough for sanitizers.
   ASSERT_EQ(setrlimit(RLIMIT_AS, &limited), 0);
   ExpectWarning("memory_limit", "address space");
   ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);

@@ -2,6 +2,7 @@
 // type that stores them.
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "prenorm/norm_fold.h"
 #include "tools/lab/experiment.h"
@@ -22,10 +23,11 @@ using Vectors = std::vector<std::vector<double>>;
 Vectors Product(const Row& weights, const Row& bias, const Vectors& inputs) {
   Vectors out;
   for (const std::vector<double>& x : inputs) {
-    std::vector<double>& y = out.emplace_back(bias.begin(), bias.end());
+    std::vector<double> y(bias.begin(), bias.end());
     for (size_t o = 0; o < y.size(); ++o) {
       for (size_t i = 0; i < x.size(); ++i) y[o] += static_cast<double>(weights[o * x.size() + i]) * x[i];
     }
+    out.push_back(std::move(y));
   }
   return out;
 }
