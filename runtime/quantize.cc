@@ -32,6 +32,7 @@ bool IsPlain(DType type) { return InfoOf(type).block_elems == 1; }
 // "81 matrices became Q5_0 instead of Q4_K: their rows are no multiple of 256".
 std::vector<std::string> StandInNotes(const std::map<std::pair<DType, DType>, size_t>& stand_ins) {
   std::vector<std::string> notes;
+  notes.reserve(stand_ins.size());
   for (const auto& [types, count] : stand_ins) {
     notes.push_back(std::to_string(count) + (count == 1 ? " matrix became " : " matrices became ") +
                     InfoOf(types.second).name + " instead of " + InfoOf(types.first).name +

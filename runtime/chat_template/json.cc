@@ -181,10 +181,8 @@ Value Convert(Budget& budget, const element& json, size_t depth) {
     }
     case element_type::BOOL:
       return Value(json.get_bool().value_unsafe());
-    case element_type::NULL_VALUE:
+    default:  // Null. Kinds of newer simdjson (numbers beyond 64 bits) do not occur: its parser refuses them here.
       break;
-    default:
-      break;  // Kinds of newer simdjson (numbers beyond 64 bits) do not occur: its parser refuses them here.
   }
   return Value();
 }

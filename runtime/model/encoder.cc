@@ -217,7 +217,7 @@ Result<std::unique_ptr<Encoder>> Encoder::Create(std::shared_ptr<const Model> mo
   if (Status status = CheckOptions(parts, options); !status.ok()) return status;
   const int threads = options.threads != 0 ? options.threads : DefaultThreads().threads;
   if (Status status = CheckThreadsStart(threads - 1); !status.ok()) return status;
-  auto impl = std::make_unique<Impl>(model, threads);
+  auto impl = std::make_unique<Impl>(std::move(model), threads);
   impl->pooling = options.pooling.value_or(parts.embedding.pooling);
   impl->normalize = options.normalize.value_or(parts.embedding.normalize);
   impl->max_tokens = LongestText(parts, options);
@@ -225,7 +225,7 @@ Result<std::unique_ptr<Encoder>> Encoder::Create(std::shared_ptr<const Model> mo
   impl->parse_special = options.parse_special;
   impl->batch_tokens = options.batch_tokens;
   // What the model puts around each text.
-  const Result<std::vector<TokenId>> around = model->tokenizer().Encode("", {.add_special = true});
+  const Result<std::vector<TokenId>> around = parts.tokenizer->Encode("", {.add_special = true});
   if (!around.ok()) return around.status();
   if (around->size() >= impl->max_tokens) {
     return Status(StatusCode::kInvalidArgument,

@@ -127,7 +127,7 @@ class WeightPreparation {
     });
   }
 
-  static constexpr size_t kStepBytes = 256 * 1024;
+  static constexpr size_t kStepBytes = size_t{256} * 1024;
 
   std::span<const TensorInfo* const> tables_;
   std::vector<const TensorInfo*> matrices_;  // Those that interleave.

@@ -131,14 +131,14 @@ Result<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> mo
 
   const int threads = options.threads != 0 ? options.threads : DefaultThreads().threads;
   if (Status status = CheckThreadsStart(threads - 1); !status.ok()) return status;
-  auto impl = std::make_unique<Impl>(model, threads);
+  auto impl = std::make_unique<Impl>(std::move(model), threads);
   impl->chunk = std::min(options.chunk, capacity);
   impl->deferred_norm = options.norm != SessionOptions::Norm::kAtInput;
-  Result<KvCache> cache = KvCache::Create(config, CacheType(options.cache, *model), capacity);
+  Result<KvCache> cache = KvCache::Create(config, CacheType(options.cache, *impl->model), capacity);
   if (!cache.ok()) return cache.status();
   impl->cache = std::move(cache).value();
-  Result<StepBuffers> buffers =
-      StepBuffers::Create(config, model->parts().block, impl->chunk, capacity, threads, SplitsBf16(options, *model));
+  Result<StepBuffers> buffers = StepBuffers::Create(config, impl->model->parts().block, impl->chunk, capacity, threads,
+                                                    SplitsBf16(options, *impl->model));
   if (!buffers.ok()) return buffers.status();
   impl->buffers = std::move(buffers).value();
   return std::unique_ptr<Session>(new Session(std::move(impl)));

@@ -12,8 +12,8 @@
 namespace prenorm {
 namespace {
 
-constexpr size_t kJitStackStart = 32 * 1024;
-constexpr size_t kJitStackMax = 64 * 1024 * 1024;
+constexpr size_t kJitStackStart = size_t{32} << 10;
+constexpr size_t kJitStackMax = size_t{64} << 20;
 
 std::string ErrorText(int code) {
   PCRE2_UCHAR buffer[256];

@@ -76,13 +76,11 @@ TEST_F(ModelsHttpTest, WithoutRangesItStartsAgain) {
 }
 
 TEST_F(ModelsHttpTest, StatusesAreSaid) {
-  std::string status;
-  HttpServer server([&](const std::string&) { return Response(status, "no"); });
   for (const auto& [line, said] : {std::pair<const char*, const char*>{"401 Unauthorized", "HF_TOKEN"},
                                    {"403 Forbidden", "HF_TOKEN"},
                                    {"404 Not Found", "There is no such file."},
                                    {"503 Service Unavailable", "HTTP status 503"}}) {
-    status = line;
+    HttpServer server([status = line](const std::string&) { return Response(status, "no"); });
     const CommandResult result = Fetch(server.url() + "/tiny.gguf");
     EXPECT_EQ(result.exit_code, 1);
     EXPECT_NE(result.err.find(said), std::string::npos) << result.err;

@@ -43,7 +43,8 @@ void ReadAttentionScale(ModelParts& parts, ConfigReader& reader, size_t layers_o
   if (reader.is_hf()) {
     square = reader.Number("query_pre_attn_scalar", /*positive=*/true, square);
   } else if (config.n_layers == layers_of_27b) {
-    square = static_cast<float>(config.dim / config.n_heads);
+    const size_t share = config.dim / config.n_heads;
+    square = static_cast<float>(share);
   }
   parts.block.attention_scale = 1.0f / std::sqrt(square);
 }
