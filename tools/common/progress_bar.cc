@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -64,7 +65,7 @@ void ProgressBar::Update(double share) {
   } else {
     std::snprintf(rate_text, sizeof rate_text, "%.1f %s/s", rate, unit_.c_str());
   }
-  const long left = done > 0 ? static_cast<long>(seconds * (1.0 - share) / done + 0.5) : 0;
+  const long left = done > 0 ? std::lround(seconds * (1.0 - share) / done) : 0;
   char figures[128];
   std::snprintf(figures, sizeof figures, "%3.0f %%  %s  %ld:%02ld left", share * 100, rate_text, left / 60, left % 60);
   Progress(what_ + Bar(share, what_.size() + 1 + std::strlen(figures)) + " " + figures);

@@ -54,6 +54,7 @@ Result<std::string> OutputOf(std::vector<std::string> arguments, const FetchWatc
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return std::string();
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   posix_spawn_file_actions_t actions;

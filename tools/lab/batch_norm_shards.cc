@@ -56,7 +56,10 @@ LabTable MeasureBatchNormShards(uint64_t seed) {
   LabRandom random(seed);
   const Rows x = random.Normals(kSamples * kChannels, 3.0, 2.0);
   Rows drifting = x;  // The mean moves from sample to sample, as in data that nobody shuffled.
-  for (size_t i = 0; i < x.size(); ++i) drifting[i] += 0.05f * static_cast<float>(i / kChannels);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const size_t sample = i / kChannels;
+    drifting[i] += 0.05f * static_cast<float>(sample);
+  }
   LabTable table{"workers", {"apart", "merged", "apart, unshuffled", "merged, unshuffled"}, {}};
   const Sharded whole = Normalize(x, 1), drifting_whole = Normalize(drifting, 1);
   for (size_t workers = 2; workers <= kMostWorkers; workers *= 2) {

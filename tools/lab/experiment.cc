@@ -66,8 +66,8 @@ void Verdict::AllAtMost(const std::string& what, const std::vector<double>& valu
 }
 
 void Verdict::AllAtLeast(const std::string& what, const std::vector<double>& values, double bound) {
-  std::vector<double> negative;
-  for (const double value : values) negative.push_back(-value);
+  std::vector<double> negative(values);
+  for (double& value : negative) value = -value;
   AtLeast(what, -Largest(negative), bound);
 }
 

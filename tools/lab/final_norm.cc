@@ -38,7 +38,8 @@ double Spread(const std::vector<float>& logits, size_t vocab_size) {
     const auto count = static_cast<double>(vocab_size);
     total += std::sqrt(squares / count - (sum / count) * (sum / count));
   }
-  return total / static_cast<double>(logits.size() / vocab_size);
+  const size_t rows = logits.size() / vocab_size;
+  return total / static_cast<double>(rows);
 }
 
 }  // namespace
