@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
