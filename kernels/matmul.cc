@@ -70,7 +70,8 @@ void InterleaveRows(DType type, size_t cols, void* data, size_t group_begin, siz
 }
 
 size_t MatMulScratchBytes(size_t cols) {
-  const size_t panel = cols * matmul::kMaxPanelRows, rows = 16 * (cols + 16), sums = 16 * 6 * matmul::kMaxPanelRows;
+  const size_t panel = cols * matmul::kMaxPanelRows, rows = 16 * (cols + 16),
+               sums = size_t{16} * 6 * matmul::kMaxPanelRows;
   // Quantized: 32 codes and at most 4 scales for 32 columns of a row.
   static_assert(matmul::kMaxExpandedRows * (32 + 4 * sizeof(float)) <= 32 * matmul::kMaxPanelRows * sizeof(float));
   return (panel + rows + sums) * sizeof(float);

@@ -29,7 +29,7 @@ struct Expanded {
   static constexpr size_t kSubBlocks = 1, kTable = 0;
   static constexpr bool kScalePer16 = Codec::kScalePer16, kHasOffset = Codec::kHasOffset;
   static constexpr CodeRange kRange = Codec::kRange;
-  static constexpr size_t kScales = (kScalePer16 ? 2 : 1) * (kHasOffset || kScalePer16 ? 2 : 1);
+  static constexpr size_t kScales = size_t{kScalePer16 ? 2 : 1} * (kHasOffset || kScalePer16 ? 2 : 1);
   static constexpr size_t kBytes = 32 + kScales * sizeof(float);
 
   static HWY_INLINE void Prepare(const uint8_t*, size_t, float*) {}

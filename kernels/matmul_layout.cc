@@ -72,7 +72,7 @@ struct Simple {
 template <bool kHighBits>
 struct K45 {
   static constexpr size_t kHeaderBytes = 2, kHeaders = 2, kSubWords = 4 + kHighBits, kWords = 3 + 8 * kSubWords;
-  static constexpr size_t kBytes = 16 + 4 * 8 * kSubWords;
+  static constexpr size_t kBytes = 16 + size_t{4} * 8 * kSubWords;
 
   // Word order: six-bit (scale, min) of sub-blocks 0..7, then per sub-block [bit plane] nibble plane.
   static void Split(const uint8_t* block, uint8_t* header, uint32_t* words) {

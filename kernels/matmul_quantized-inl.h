@@ -77,7 +77,7 @@ HWY_INLINE void GroupTile(const matmul::Int8Product& p, size_t group_row, size_t
 // first. The packed weights are the smaller stream of the two: the other order had two thirds of the
 // speed at 512 columns on Sapphire Rapids and nine tenths with AVX2 (Q4_1). Unpacked codes and scales brought prompts
 // of 512 tokens 6 to 9 % on Sapphire Rapids, and 7 (Q4_1) to 23 % (Q5_0, Q4_K, Q6_K) with AVX2.
-inline constexpr size_t kPanelBytes = 192 * 1024;
+inline constexpr size_t kPanelBytes = size_t{192} * 1024;
 
 template <class Codec>
 void MatMulQuantized(const matmul::Int8Product& p) {

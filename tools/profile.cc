@@ -96,7 +96,7 @@ class ProfileRun {
     const uint64_t begin = NowNs();
     const Result<std::vector<TokenId>> ids = tokenizer.Encode(text_.value_or(kSampleText), {.add_special = true});
     if (!ids.ok()) return ids.status();
-    if (ids->size() > 0)
+    if (!ids->empty())
       report_.around.tokenize_ns = static_cast<double>(NowNs() - begin) / static_cast<double>(ids->size());
     text_ids_ = *ids;
     const size_t vocab_size = opened->model->config().vocab_size;

@@ -139,6 +139,7 @@ Result<CaseResult> Measure(const NormCase& c, const std::vector<NormPeer>& peers
 
   const Timer timer(CachePreparation(c, operands, all_threads));
   std::vector<size_t> times;
+  times.reserve(runners.size());
   for (const Runner& runner : runners) times.push_back(timer.Times(runner));
   std::vector<std::vector<double>> ns(runners.size(), std::vector<double>(rounds));
   for (size_t round = 0; round < rounds; ++round) {

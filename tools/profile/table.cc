@@ -1,5 +1,6 @@
 // Tables for a terminal: a row for each kind and site, bars, and what stands beside the rows.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <string>
 
@@ -17,7 +18,9 @@ std::string Format(const char* format, Args... args) {
 
 double PerToken(double ns, const ProfilePhase& phase) { return ns / static_cast<double>(phase.tokens); }
 
-std::string Bar(double share) { return std::string(static_cast<size_t>(std::clamp(share, 0.0, 1.0) * 30 + 0.5), '#'); }
+std::string Bar(double share) {
+  return std::string(static_cast<size_t>(std::lround(std::clamp(share, 0.0, 1.0) * 30)), '#');
+}
 
 std::string PlainLine(const char* kind, double share, const ProfilePhase& phase) {
   return Format("  %-15s %-14s %10.2f us %6.2f %%  %28s%s\n", kind, "", PerToken(share * phase.wall_ns, phase) / 1e3,

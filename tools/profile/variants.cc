@@ -134,6 +134,7 @@ Status CompareNorms(Session& session, const VariantOptions& options, ProfileRepo
   Kit kit(session.threads());
   const std::vector<Variant> variants = Variants(kit, probe.layer_norm());
   std::vector<Way> ways;
+  ways.reserve(variants.size() + 1);
   for (const Variant& variant : variants) ways.push_back({nullptr, &variant.norms});
   ways.push_back({nullptr, &kit.none});
   options.progress("norms by turns");
