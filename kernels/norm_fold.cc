@@ -116,7 +116,7 @@ Status FoldIntoPreceding(const FrozenBatchNorm& norm, LinearMap* map) {
   if (status.ok()) status = CheckChannels(norm.channels, map->out_channels, "output");
   if (status.ok()) status = CheckNorm(norm);
   if (status.ok() && map->bias == nullptr) {
-    status = Refusal("the preceding map has no bias; give one of " + std::to_string(map->out_channels) + " zeros");
+    return Refusal("the preceding map has no bias; give one of " + std::to_string(map->out_channels) + " zeros");
   }
   if (!status.ok()) return status;
   const size_t fan_in = FanIn(*map);
@@ -147,7 +147,7 @@ Status FoldAffineIntoFollowing(const float* gain, const float* norm_bias, size_t
 Status FoldScaleIntoPreceding(const float* lambda, size_t channels, LinearMap* map) {
   Status status = CheckMap(map);
   if (status.ok()) status = CheckChannels(channels, map->out_channels, "output");
-  if (status.ok() && lambda == nullptr) status = Refusal("lambda is null");
+  if (status.ok() && lambda == nullptr) return Refusal("lambda is null");
   if (!status.ok()) return status;
   const size_t fan_in = FanIn(*map);
   for (size_t o = 0; o < map->out_channels; ++o) {

@@ -78,9 +78,8 @@ ExprPtr Parser::ParseNot() {
 }
 
 ExprPtr Parser::ParseCompare() {
-  ExprPtr first = ParseSum();
-  ExprPtr whole;
-  while (true) {
+  ExprPtr whole = ParseSum();
+  for (bool alone = true;; alone = false) {
     static constexpr std::pair<std::string_view, Operator> kOperators[] = {
         {"==", Operator::kEq}, {"!=", Operator::kNe}, {"<", Operator::kLt},
         {"<=", Operator::kLe}, {">", Operator::kGt},  {">=", Operator::kGe}};
@@ -99,24 +98,23 @@ ExprPtr Parser::ParseCompare() {
       Next();
       Next();
     } else {
-      return whole != nullptr ? std::move(whole) : std::move(first);
+      return whole;
     }
-    if (whole == nullptr) whole = NewExpr(ExprKind::kCompare, at, std::move(first));
+    if (alone) whole = NewExpr(ExprKind::kCompare, at, std::move(whole));
     whole->operators.push_back(op);
     AddItem(*whole, ParseSum());
   }
 }
 
 ExprPtr Parser::ParseChain(Rule operand, Operators operators) {
-  ExprPtr first = (this->*operand)();
-  ExprPtr whole;
-  while (true) {
+  ExprPtr whole = (this->*operand)();
+  for (bool alone = true;; alone = false) {
     const Token& token = Peek();
     const auto* found =
         std::find_if(operators.begin(), operators.end(), [&](const auto& o) { return token.IsSymbol(o.first); });
-    if (found == operators.end()) return whole != nullptr ? std::move(whole) : std::move(first);
+    if (found == operators.end()) return whole;
     const Position at = Next().at;
-    if (whole == nullptr) whole = NewExpr(ExprKind::kArithmetic, at, std::move(first));
+    if (alone) whole = NewExpr(ExprKind::kArithmetic, at, std::move(whole));
     whole->operators.push_back(found->second);
     AddItem(*whole, (this->*operand)());
   }
@@ -132,15 +130,14 @@ ExprPtr Parser::ParseProduct() {
 }
 
 ExprPtr Parser::ParsePower() {
-  ExprPtr first = ParseUnary();
-  ExprPtr whole;
-  while (Peek().IsSymbol("**")) {
+  ExprPtr whole = ParseUnary();
+  for (bool alone = true; Peek().IsSymbol("**"); alone = false) {
     const Position at = Next().at;
-    if (whole == nullptr) whole = NewExpr(ExprKind::kArithmetic, at, std::move(first));
+    if (alone) whole = NewExpr(ExprKind::kArithmetic, at, std::move(whole));
     whole->operators.push_back(Operator::kPow);
     AddItem(*whole, ParseUnary());
   }
-  return whole != nullptr ? std::move(whole) : std::move(first);
+  return whole;
 }
 
 ExprPtr Parser::ParseUnary(bool filters) {

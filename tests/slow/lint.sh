@@ -17,7 +17,6 @@ fi
 # What it says of these is not so, or meant:
 cppcheck --quiet --error-exitcode=1 --std=c++20 --language=c++ --enable=warning,performance,portability \
   --max-configs=1 -j "$(nproc)" -I include -I . \
-  --suppress=accessMoved:runtime/chat_template/parse_expressions.cc `# moved only where the other one is taken` \
   --suppress=uselessAssignmentPtrArg:runtime/model/encoder.cc `# a lambda's capture by reference` \
   --suppress=invalidPointerCast:kernels/matmul_expanded-inl.h `# a block has floats behind its codes` \
   --suppress=invalidPointerCast:kernels/parallel/norm_backward_parallel.cc `# room for f32 behind that for f64` \
