@@ -18,7 +18,8 @@ class Charsmap {
   /// Copies `blob`. kBadModel if its sizes do not fit together.
   static Result<std::shared_ptr<const Charsmap>> Parse(std::string_view blob);
 
-  /// The longest sequence at each position is replaced; other characters stay. Valid UTF-8 in and out.
+  /// The longest sequence at each position is replaced; other characters stay. Valid UTF-8 in and out. It stops when
+  /// there are more than `most` bytes, and what is then returned is of no use.
   std::string Apply(std::string_view text, size_t most) const;
 
  private:

@@ -76,8 +76,14 @@ TEST(EncoderPoolingTest, FoldersSayHowToPool) {
   folder.Write("model/1_Pooling/config.json", R"({"pooling_mode_mean_tokens": true})");
   folder.Write("model/modules.json", modules(R"(, {"path": "2", "type": "sentence_transformers.models.Dense"})"));
   EXPECT_NE(Encoder::Create(Load(folder / "model")).status().message().find("'Dense'"), std::string::npos);
-  folder.Write("model/modules.json", "[");
-  EXPECT_EQ(Model::Load((folder / "model").string()).status().code(), StatusCode::kBadModel);
+  folder.Write("model/modules.json", modules(""));
+  folder.Write("model/1_Pooling/config.json", R"({"pooling_mode_mean_tokens": "yes"})");
+  EXPECT_NE(Encoder::Create(Load(folder / "model")).status().message().find("neither true nor false"),
+            std::string::npos);
+  for (const char* no_list : {"[", "{}"}) {
+    folder.Write("model/modules.json", no_list);
+    EXPECT_EQ(Model::Load((folder / "model").string()).status().code(), StatusCode::kBadModel) << no_list;
+  }
   HashedModel(GoldenOf("bert")).WriteGguf(folder / "model.gguf");
   EXPECT_EQ(Make(Load(folder / "model.gguf"))->pooling(), Pooling::kCls) << "pooling_type 2";
 }

@@ -340,14 +340,9 @@ TEST(FamilyDetailsTest, TensorsThatNoLayerUsesAreReported) {  // F26
 }
 
 TEST(FamilyDetailsTest, TiedOutputEqualsAStoredCopy) {  // F17
-  nlohmann::json golden = GoldenOf("llama_scaled");
+  const nlohmann::json golden = GoldenOf("llama_scaled");
   const auto ids = golden["ids"].get<std::vector<TokenId>>();
-  const HashedModel tied(golden);
-  tied.WriteFolder(Place("tied"));
-  golden["config"]["tie_word_embeddings"] = false;
-  HashedModel stored(golden);
-  stored.CopyTensor("model.embed_tokens.weight", "lm_head.weight");
-  stored.WriteFolder(Place("stored"));
+  WriteTiedAndStored(golden, Place("tied"), Place("stored"));
   const auto a = Load(Place("tied")), b = Load(Place("stored"));
   fs::remove_all(Place("tied"));
   fs::remove_all(Place("stored"));

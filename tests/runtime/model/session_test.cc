@@ -4,16 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstring>
-#include <limits>
 #include <thread>
 #include <vector>
 
-#include "prenorm/encoder.h"
 #include "prenorm/target.h"
 #include "runtime/model/forward.h"
 #include "tests/support/session_helpers.h"
-#include "tests/support/small_llama.h"
 #include "tests/support/tiny_model.h"
 
 namespace prenorm {
@@ -309,20 +305,6 @@ TEST_F(SessionTest, ForcedTargetsAgreeOnTheGreedyToken) {
   ASSERT_TRUE(ForceTarget("").ok());
 }
 
-TEST_F(SessionTest, WeightsOfAnotherTargetAreRefused) {
-  const std::vector<std::string> targets = RunnableTargets();
-  if (targets.size() < 2) GTEST_SKIP() << "there is one target";
-  const auto session = MakeSession(model_);
-  ASSERT_TRUE(ForceTarget(targets[1]).ok());
-  const Status status = session->Eval(SomeTokens(3, *model_));
-  ASSERT_TRUE(ForceTarget("").ok());
-  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
-  EXPECT_NE(status.message().find("expected " + targets[0] + ", found " + targets[1]), std::string::npos)
-      << status.message();
-  EXPECT_EQ(session->position(), 0u);
-  EXPECT_TRUE(session->Eval(SomeTokens(3, *model_)).ok());
-}
-
 TEST_F(SessionTest, RefusalsSayWhatWhereAndWhatToDo) {
   const auto session = MakeSession(model_, {});
   const auto created = [&](auto SessionOptions::*option, auto value) {
@@ -340,32 +322,6 @@ TEST_F(SessionTest, RefusalsSayWhatWhereAndWhatToDo) {
     EXPECT_FALSE(status.ok());
     EXPECT_EQ(std::count(status.message().begin(), status.message().end(), '\n'), 2) << status.message();
   }
-}
-
-TEST(SessionNumbersTest, AModelThatComputesNoNumbersIsRefusedInsteadOfBelieved) {
-  const float no_number = std::numeric_limits<float>::quiet_NaN();
-  std::vector<uint8_t> embedding(3 * SmallLlama::kDim * sizeof(float));
-  std::memcpy(embedding.data() + SmallLlama::kDim * sizeof(float), &no_number, sizeof no_number);  // Of token 1.
-  const std::vector<uint8_t> bytes = SmallLlama{.embedding = embedding}.Build();
-  const Result<std::shared_ptr<const Model>> model = Model::LoadFromMemory(bytes);
-  ASSERT_TRUE(model.ok()) << model.status().message();
-  const auto session = MakeSession(*model);
-  const TokenId zeros = 0, bad = 1;
-  ASSERT_TRUE(session->Eval(std::span(&zeros, 1)).ok());
-  const Status status = session->Eval(std::span(&bad, 1));
-  EXPECT_EQ(status.code(), StatusCode::kBadModel);
-  EXPECT_EQ(std::count(status.message().begin(), status.message().end(), '\n'), 2) << status.message();
-  EXPECT_TRUE(session->logits().empty());
-  EXPECT_EQ(session->position(), 1u);
-  EXPECT_TRUE(session->Eval(std::span(&zeros, 1)).ok());  // In its place.
-
-  Result<std::unique_ptr<Encoder>> encoder = Encoder::Create(*model);
-  ASSERT_TRUE(encoder.ok()) << encoder.status().message();
-  std::vector<float> vector(SmallLlama::kDim);
-  const std::vector<std::vector<TokenId>> good = {{zeros}}, texts = {{zeros}, {bad}};
-  EXPECT_TRUE((*encoder)->EmbedTokens(good, vector.data()).ok());
-  vector.resize(2 * SmallLlama::kDim);
-  EXPECT_EQ((*encoder)->EmbedTokens(texts, vector.data()).code(), StatusCode::kBadModel);
 }
 
 }  // namespace

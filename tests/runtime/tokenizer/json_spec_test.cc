@@ -15,6 +15,7 @@
 #include "runtime/tokenizer/vocab_txt_spec.h"
 #include "tests/conformance/conformance.h"
 #include "tests/runtime/tokenizer/mini_vocabulary.h"
+#include "tests/support/temporary_folder.h"
 
 namespace prenorm {
 namespace {
@@ -159,6 +160,20 @@ TEST(JsonSpecTest, NumbersBeyond64BitsAreNumbers) {
   const Result<TokenizerSpec> spec = SpecFromHfFolder(folder.string());
   EXPECT_TRUE(spec.ok()) << spec.status().message();
   fs::remove_all(folder);
+}
+
+TEST(JsonSpecTest, EndTokensAreIdsOrNull) {
+  const TemporaryFolder folder;
+  std::filesystem::copy(PRENORM_SOURCE_DIR "/models/tiny/hf", folder.path("model"));
+  const auto status_with = [&](const std::string& ids) {
+    folder.Write("model/generation_config.json", "{\"eos_token_id\": " + ids + "}");
+    return SpecFromHfFolder(folder.path("model")).status();
+  };
+  for (const char* good : {"1", "[1, 2]", "[]", "null", "-1"}) EXPECT_TRUE(status_with(good).ok()) << good;
+  for (const char* bad : {"\"1\"", "[1, \"2\"]", "{}", "true", "1.5"}) {
+    EXPECT_EQ(status_with(bad).code(), StatusCode::kBadModel) << bad;
+    EXPECT_NE(status_with(bad).message().find("generation_config.json, eos_token_id"), std::string::npos);
+  }
 }
 
 TEST(JsonSpecTest, MergesOnCharactersWithByteFallback) {
