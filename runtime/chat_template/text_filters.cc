@@ -76,9 +76,10 @@ Value Indent(Interpreter& in, const Value& value, Arguments& arguments) {
   RequireDefined(value);
   if (!value.is_string()) TypeError("indent needs a string");
   const Value* width = arguments.Find(0, "width");
+  const Text* given = width == nullptr ? nullptr : width->as_text();
   const Text prefix =
-      width != nullptr && width->is_string()
-          ? *width->as_text()
+      given != nullptr
+          ? *given
           : *Arithmetic(in.budget(), Operator::kMul, Value::String(" "), Value(arguments.Int(0, "width", 4))).as_text();
   const bool blank = arguments.Bool(2, "blank", false);
   TextBuilder source(in.budget());
